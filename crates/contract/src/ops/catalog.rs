@@ -1,0 +1,55 @@
+//! Catalogues: what agents can be made of.
+
+use crate::operation::Gates;
+use crate::operations;
+use crate::wire::{Json, NoBody, Params, Query};
+use crate::Result;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+operations! {
+    /// Read a catalogue: base-classes, llm-clients, tools, vector-stores, model-params.
+    GetCatalog = "catalog.get" {
+        Get "/catalog/{kind}", Read, Gates::FREE,
+        path: KindPath, query: CatalogQuery, body: NoBody, reply: Json<Value>, ok: 200,
+        refusals: [NotFound 404, TenantRequired 422],
+    }
+}
+
+/// `{kind}`.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct KindPath {
+    /// Which catalogue.
+    pub kind: String,
+}
+impl Params for KindPath {}
+
+/// `provider` and `model`, for `model-params`.
+#[derive(Clone, Debug, Default)]
+pub struct CatalogQuery {
+    /// A provider.
+    pub provider: Option<String>,
+    /// A model of it.
+    pub model: Option<String>,
+}
+
+impl Query for CatalogQuery {
+    fn open(pairs: Vec<(String, String)>) -> Result<Self> {
+        let mut query = Self::default();
+        for (key, value) in pairs {
+            match key.as_str() {
+                "provider" => query.provider = Some(value),
+                "model" => query.model = Some(value),
+                _ => {}
+            }
+        }
+        Ok(query)
+    }
+
+    fn pairs(&self) -> Vec<(String, String)> {
+        let mut pairs = Vec::new();
+        pairs.extend(self.provider.clone().map(|v| ("provider".to_owned(), v)));
+        pairs.extend(self.model.clone().map(|v| ("model".to_owned(), v)));
+        pairs
+    }
+}

@@ -1,0 +1,194 @@
+//! The test chat: ask, stream, end, sessions, transcript.
+
+use super::common::NamePath;
+use crate::chat::Usage;
+use crate::operation::Gates;
+use crate::operations;
+use crate::turn::{LoggedEvent, TurnStatus, Watched};
+use crate::wire::{Events, Json, JsonBody, NoBody, NoQuery, Query};
+use crate::{Micros, Result};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+operations! {
+    /// Ask an agent and wait for the answer, or for the moment a person is needed.
+    Ask = "test.ask" {
+        Post "/agents/{name}/test/ask" "/agents/{name}/test", Run, Gates::RECORD.pbac("testing", "ask"),
+        path: NamePath, query: SessionQuery, body: AskBody, reply: Json<AskAnswer>, ok: 200,
+        refusals: [NotFound 404, InvalidJson 400, InvalidRequest 400, Unavailable 503, AccessDenied 403, NotManageable 403,
+            ToolingNotPermitted 422, TurnOpen 409, KeySourceRequired 409, KeySourceUnavailable 422, QueryFailed 502],
+    }
+    /// Ask an agent and watch the turn as it happens.
+    AskStream = "test.stream" {
+        Post "/agents/{name}/test/ask", Run, Gates::RECORD.pbac("testing", "ask"),
+        path: NamePath, query: SessionQuery, body: AskBody, reply: Events<Watched>, ok: 200,
+        refusals: [NotFound 404, InvalidJson 400, InvalidRequest 400, Unavailable 503, AccessDenied 403, NotManageable 403,
+            ToolingNotPermitted 422, TurnOpen 409, KeySourceRequired 409, KeySourceUnavailable 422],
+    }
+    /// End the caller's test session with an agent.
+    EndTest = "test.end" {
+        Delete "/agents/{name}/test", Run, Gates::RECORD,
+        path: NamePath, query: SessionQuery, body: NoBody, reply: Json<TestEnded>, ok: 200,
+        refusals: [NotFound 404],
+    }
+    /// List the caller's own test sessions with an agent.
+    ListTestSessions = "test.sessions" {
+        Get "/agents/{name}/test/sessions", Read, Gates::RECORD,
+        path: NamePath, query: NoQuery, body: NoBody, reply: Json<TestSessions>, ok: 200,
+        refusals: [NotFound 404],
+    }
+    /// Read the turns of one of the caller's test sessions.
+    Transcript = "test.transcript" {
+        Get "/agents/{name}/test/transcript", Read, Gates::RECORD,
+        path: NamePath, query: SessionQuery, body: NoBody, reply: Json<TestTranscript>, ok: 200,
+        refusals: [NotFound 404],
+    }
+}
+
+/// `?session=`.
+#[derive(Clone, Debug, Default)]
+pub struct SessionQuery {
+    /// Name of a session; none = the default one.
+    pub session: Option<String>,
+}
+
+impl Query for SessionQuery {
+    fn open(pairs: Vec<(String, String)>) -> Result<Self> {
+        Ok(Self { session: pairs.into_iter().rev().find(|(key, _)| key == "session").map(|(_, value)| value) })
+    }
+
+    fn pairs(&self) -> Vec<(String, String)> {
+        self.session.iter().map(|s| ("session".to_owned(), s.clone())).collect()
+    }
+}
+
+/// What is asked.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct AskBody {
+    /// The person's words.
+    pub query: String,
+    /// Whether the caller's own provider key may serve.
+    #[serde(default = "yes")]
+    pub use_byok: bool,
+    /// `server` or `byok`: which key must serve.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key_source: Option<String>,
+    /// Name of the session; 1 to 128 visible ASCII characters. None = the default session.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session: Option<String>,
+    /// Another model for this session, for those who manage the agent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// How many seconds to wait for people before answering with what is open; default 120.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wait: Option<u64>,
+}
+
+fn yes() -> bool {
+    true
+}
+
+impl JsonBody for AskBody {}
+
+/// What an ask answers.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct AskAnswer {
+    /// The agent.
+    pub agent_name: String,
+    /// What was asked.
+    pub query: String,
+    /// The answer; empty while people are waited for.
+    pub response: String,
+    /// `error_code`, `approvals` and more, by how the turn stands.
+    pub metadata: Value,
+    /// Whether the caller's own key served.
+    pub byok: bool,
+    /// Which key served: `server`, `byok`, or `none` where the model needs none.
+    pub key_source: String,
+    /// Name of the session.
+    pub session: String,
+    /// Id of the turn.
+    pub turn: String,
+    /// Where the turn stands.
+    pub status: TurnStatus,
+    /// Version of the agent this session runs on.
+    pub agent_version: i64,
+    /// Whether the agent has changed since.
+    pub stale: bool,
+    /// Tokens.
+    pub usage: Usage,
+    /// The calls of the turn.
+    pub tool_calls: Vec<CallView>,
+}
+
+/// A call as people see it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CallView {
+    /// Its number in the turn.
+    pub ordinal: u32,
+    /// The tool.
+    pub tool: String,
+    /// The arguments: validated ones, else the model's text.
+    pub args: Value,
+    /// `planned, checked, waiting, running, done, failed, refused, rejected, expired, withdrawn, void, unknown, settled`.
+    pub state: String,
+    /// The approval it waited for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub approval: Option<String>,
+    /// What came of it, or why nothing did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub result: Option<Value>,
+}
+
+/// What the end of a test session answers.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TestEnded {
+    /// For people.
+    pub message: String,
+    /// The agent.
+    pub agent_name: String,
+}
+
+/// A test session.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TestSession {
+    /// Its name.
+    pub session: String,
+    /// Version of the agent it runs on.
+    pub agent_version: i64,
+    /// Whether the agent has changed since.
+    pub stale: bool,
+    /// When it began.
+    pub started_at: Micros,
+    /// When it was last used.
+    pub last_at: Micros,
+    /// How many turns it has.
+    pub turns: i64,
+}
+
+/// The caller's test sessions with an agent.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TestSessions {
+    /// Newest first.
+    pub sessions: Vec<TestSession>,
+}
+
+/// The turns of a session.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TestTranscript {
+    /// Name of the session.
+    pub session: String,
+    /// The turns, oldest first.
+    pub turns: Vec<TranscriptTurn>,
+}
+
+/// One turn with its log.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TranscriptTurn {
+    /// Its id.
+    pub turn: String,
+    /// Where it stands.
+    pub status: TurnStatus,
+    /// Its log.
+    pub events: Vec<LoggedEvent>,
+}

@@ -1,0 +1,203 @@
+//! The beginning of a turn: session, model, key, and the first entry of the log.
+
+use crate::agent;
+use crate::keys::KeyChoice;
+use crate::{Runtime, RuntimeError};
+use contract::turn::{PlannedCall, TurnEvent, TurnStatus};
+use contract::{Code, Micros, StudioError, ids};
+use rules::partition::Partition;
+use rules::scope::BoundRequest;
+use serde_json::json;
+use store::repo::sessions::{self, SessionRow};
+use store::repo::turns::{self, TurnRow};
+use store::{StoreError, Tx};
+
+/// What is asked, by whom.
+#[derive(Clone, Debug)]
+#[allow(missing_docs)]
+pub struct Ask {
+    pub partition: Partition,
+    pub user: String,
+    /// Names the credential; its default session hangs on it.
+    pub credential: String,
+    pub agent_id: String,
+    /// Name of a session; none = the default one.
+    pub session: Option<String>,
+    pub text: String,
+    /// Another model for the session, already allowed.
+    pub model: Option<String>,
+    pub key: KeyChoice,
+    /// The scope that tools run in.
+    pub request: BoundRequest,
+}
+
+/// A turn that has begun.
+#[derive(Clone, Debug)]
+pub(crate) struct Begun {
+    pub turn: String,
+    pub session: String,
+}
+
+impl Runtime {
+    /// Begins a turn and drives it in the background. Answers the ids of turn and session name.
+    ///
+    /// # Errors
+    /// The refusals of an ask.
+    pub async fn ask(&self, ask: Ask) -> Result<(String, String), StudioError> {
+        check_session_name(ask.session.as_deref())?;
+        let (partition, request) = (ask.partition.clone(), ask.request.clone());
+        let begun = self.begin(ask, None).await?;
+        self.spawn(partition, begun.turn.clone(), request);
+        Ok((begun.turn, begun.session))
+    }
+
+    /// Begins a turn. With `call`, the model is not asked first: the turn starts with this call, as if it had been wanted
+    /// just now.
+    pub(crate) async fn begin(&self, ask: Ask, call: Option<PlannedCall>) -> Result<Begun, StudioError> {
+        let found = self.find(&ask).await?;
+        let (session, version) = (found.session, found.version);
+        let llm = ask.model.as_ref().or(session.model.as_ref()).or(version.llm.as_ref()).ok_or_else(|| {
+            StudioError::new(Code::Unavailable, 503, "This agent has no model. Give it one, such as 'rehearsal:greeter'.")
+        })?;
+        let (provider, model) = self.models.resolve(llm).map_err(|why| StudioError::new(Code::Unavailable, 503, why))?;
+        self.instance(&ask.partition, &session.id, &version)?;
+        let key_source = self.key_source(&provider, &ask.user, &ask.key).await?;
+
+        let now = Micros::now();
+        let model = format!("{provider}:{model}");
+        let limits = self.settings.limits;
+        let turn = TurnRow {
+            id: ids::log_id(),
+            session_id: session.id.clone(),
+            partition: ask.partition.as_str().to_owned(),
+            user_id: ask.user.clone(),
+            n: 0,
+            status: TurnStatus::Running,
+            agent_version: version.version,
+            model: model.clone(),
+            key_source: key_source.to_owned(),
+            limits,
+            lease_owner: None,
+            lease_epoch: 0,
+            lease_until: None,
+            last_seq: 0,
+            stop_asked_by: None,
+            created_at: now,
+        };
+        let begun = Begun { turn: turn.id.clone(), session: session.name.clone() };
+        let mut events =
+            vec![TurnEvent::Started { text: ask.text.clone(), agent_version: version.version, model, limits }];
+        events.extend(call.map(planned).into_iter().flatten());
+        let override_model = ask.model.clone();
+        let (is_new, session_name) = (found.is_new, session.name.clone());
+        let written = self
+            .store
+            .write(move |tx| -> Result<(), StoreError> {
+                if is_new {
+                    sessions::insert(tx, &session)?;
+                }
+                sessions::touch(tx, &session.id, now, override_model.as_deref())?;
+                let n = turns::last_of_session(tx, &session.id)?.map_or(1, |last| last.n + 1);
+                turns::begin(tx, &TurnRow { n, ..turn.clone() }, &events)
+            })
+            .await;
+        match written {
+            Ok(()) => Ok(begun),
+            Err(StoreError::Unique) => Err(turn_open(&session_name, &[])),
+            Err(error) => Err(crate::store_refusal(error)),
+        }
+    }
+
+    /// The session an ask goes to, and the agent's version it runs on.
+    async fn find(&self, ask: &Ask) -> Result<Found, StudioError> {
+        let ask = ask.clone();
+        self.store
+            .read(move |tx| -> Result<Found, RuntimeError> {
+                let existing = match &ask.session {
+                    Some(name) => sessions::find(tx, &ask.partition, &ask.user, &ask.agent_id, name)?
+                        .filter(|session| session.ended_at.is_none()),
+                    None => sessions::find_default(tx, &ask.partition, &ask.user, &ask.agent_id, &ask.credential)?,
+                };
+                if let Some(session) = existing {
+                    let open = turns::last_of_session(tx, &session.id)?.filter(|turn| !turn.status.is_over());
+                    match open {
+                        None => {
+                            let version = agent::load(tx, &ask.agent_id, session.agent_version)?.ok_or_else(gone)?;
+                            return Ok(Found { session, version, is_new: false });
+                        }
+                        Some(turn) if ask.session.is_some() => {
+                            return Err(turn_open(&session.name, &open_approvals(tx, &turn.id)?).into());
+                        }
+                        // The default session is busy: what waits there goes on waiting, this ask gets a new one.
+                        Some(_) => {}
+                    }
+                }
+                let current = agent::current_version(tx, &ask.partition, &ask.agent_id)?.ok_or_else(gone)?;
+                let version = agent::load(tx, &ask.agent_id, current)?.ok_or_else(gone)?;
+                let id = ids::record_id();
+                let now = Micros::now();
+                let session = SessionRow {
+                    name: ask.session.clone().unwrap_or_else(|| id.replace('-', "")[..12].to_owned()),
+                    id,
+                    partition: ask.partition.as_str().to_owned(),
+                    user_id: ask.user.clone(),
+                    agent_id: ask.agent_id.clone(),
+                    agent_name: version.name.clone(),
+                    credential: ask.session.is_none().then(|| ask.credential.clone()),
+                    agent_version: current,
+                    model: None,
+                    started_at: now,
+                    last_at: now,
+                    ended_at: None,
+                };
+                Ok(Found { session, version, is_new: true })
+            })
+            .await
+            .map_err(StudioError::from)
+    }
+}
+
+struct Found {
+    session: SessionRow,
+    version: agent::AgentVersion,
+    is_new: bool,
+}
+
+/// The log of a turn that starts with a call.
+fn planned(call: PlannedCall) -> [TurnEvent; 2] {
+    use contract::chat::{Block, Finish, ModelCall};
+    let block =
+        Block::Call(ModelCall { id: call.model_call_id.clone(), name: call.tool.clone(), args_text: call.args_text.clone() });
+    [
+        TurnEvent::ModelAsked { step: 1, attempt: 1, cut: 0 },
+        TurnEvent::ModelReplied { blocks: vec![block], calls: vec![call], usage: None, finish: Finish::ToolCalls },
+    ]
+}
+
+fn check_session_name(name: Option<&str>) -> Result<(), StudioError> {
+    match name {
+        Some(name) if name.is_empty() || name.len() > 128 || !name.bytes().all(|b| b.is_ascii_graphic()) => Err(
+            StudioError::invalid_request("The name of a session has 1 to 128 visible ASCII characters without spaces."),
+        ),
+        _ => Ok(()),
+    }
+}
+
+fn gone() -> RuntimeError {
+    StudioError::new(Code::NotFound, 404, "The agent is not there any more, or is disabled.").into()
+}
+
+fn open_approvals(tx: &mut dyn Tx, turn: &str) -> Result<Vec<String>, StoreError> {
+    use contract::ops::approvals::ApprovalStatus::Pending;
+    let rows = store::repo::approvals::of_turn(tx, turn)?;
+    Ok(rows.into_iter().filter(|a| a.status == Pending).map(|a| a.id).collect())
+}
+
+fn turn_open(session: &str, approvals: &[String]) -> StudioError {
+    StudioError::new(
+        Code::TurnOpen,
+        409,
+        format!("Session '{session}' has a turn that is not over. Resume it, answer what it waits for, or use another session."),
+    )
+    .with(json!({ "session": session, "approvals": approvals }))
+}

@@ -1,0 +1,298 @@
+//! The driver of a turn: takes the lease, folds the log, carries out what follows, and waits for people without holding
+//! anything. Any process may drive any turn; the lease decides who does.
+
+use super::lease::{Lease, Taken};
+use super::state::{Effect, State};
+use crate::Runtime;
+use crate::error::RuntimeError;
+use crate::instances::Shared;
+use crate::watch::Live;
+use contract::Micros;
+use contract::ops::approvals::ApprovalStatus;
+use contract::turn::{NotApproved, TurnEvent, TurnStatus};
+use models::ModelClient;
+use rules::partition::Partition;
+use rules::scope::BoundRequest;
+use std::sync::Arc;
+use std::time::Duration;
+use store::repo::turns::TurnRow;
+use store::repo::{approvals as approval_rows, sessions, turns};
+use tools::enter;
+use trust::approvals;
+
+/// A turn in the hands of its driver.
+pub(crate) struct Driven {
+    pub runtime: Runtime,
+    pub partition: Partition,
+    pub turn: TurnRow,
+    pub session: sessions::SessionRow,
+    pub agent: crate::agent::AgentVersion,
+    pub instance: Shared,
+    pub request: BoundRequest,
+    pub client: Option<Arc<dyn ModelClient>>,
+    pub live: Live,
+    pub lease: Lease,
+    pub state: State,
+}
+
+/// Drives a turn until it is over, or until this process is told to stop.
+pub(crate) async fn drive(runtime: Runtime, partition: Partition, turn: String, request: BoundRequest, live: Live) {
+    loop {
+        match once(&runtime, &partition, &turn, &request, &live).await {
+            Ok(On::Over) => break,
+            Ok(On::Again) => {}
+            Err(RuntimeError::LeaseLost) => tracing::info!(turn, "another process took the turn over"),
+            Err(error) => {
+                // What could not be written is not lost: whoever resumes the turn goes on from its log.
+                tracing::error!(turn, %error, "turn stopped");
+                live.failed(error.into());
+                break;
+            }
+        }
+        if runtime.is_stopping() {
+            break;
+        }
+    }
+}
+
+enum On {
+    Over,
+    Again,
+}
+
+async fn once(
+    runtime: &Runtime,
+    partition: &Partition,
+    turn: &str,
+    request: &BoundRequest,
+    live: &Live,
+) -> Result<On, RuntimeError> {
+    let mut bell = runtime.store.bell().subscribe();
+    let (lease, row) = match runtime.take_lease(partition, turn).await? {
+        Taken::Over => return Ok(On::Over),
+        Taken::Ours(lease, row) => (lease, row),
+        Taken::Busy => {
+            runtime.pause(&mut bell, Duration::from_secs(1)).await;
+            return Ok(On::Again);
+        }
+    };
+    let mut driven = Driven::load(runtime, partition, *row, request, live, lease).await?;
+    driven.recover().await?;
+    loop {
+        // Taken before anything is tried: what comes between the attempt and the wait is a difference, not a part of it.
+        let seen = driven.look().await?;
+        if let Some(by) = driven.stop_asked().await? {
+            driven.interrupt(by).await?;
+        }
+        let effects = driven.state.next();
+        if effects.is_empty() {
+            return Ok(On::Over);
+        }
+        let before = driven.state.last_seq;
+        driven.carry_out(&effects).await?;
+        if driven.state.ended.is_some() {
+            return Ok(On::Over);
+        }
+        if runtime.is_stopping() {
+            let status = if driven.state.waits() { TurnStatus::Waiting } else { TurnStatus::Running };
+            runtime.release(&driven.lease, status).await?;
+            return Ok(On::Over);
+        }
+        if driven.state.last_seq == before && effects.contains(&Effect::Await) {
+            driven.wait(seen, &mut bell).await?;
+            return Ok(On::Again);
+        }
+    }
+}
+
+impl Driven {
+    pub(crate) async fn load(
+        runtime: &Runtime,
+        partition: &Partition,
+        turn: TurnRow,
+        request: &BoundRequest,
+        live: &Live,
+        lease: Lease,
+    ) -> Result<Self, RuntimeError> {
+        let id = turn.id.clone();
+        let session_id = turn.session_id.clone();
+        let version = turn.agent_version;
+        let loaded = runtime
+            .store
+            .read(move |tx| -> Result<_, RuntimeError> {
+                let Some(session) = sessions::get(tx, &session_id)? else { return Ok(None) };
+                let Some(agent) = crate::agent::load(tx, &session.agent_id, version)? else { return Ok(None) };
+                Ok(Some((session, agent, turns::events(tx, &id, 0)?)))
+            })
+            .await?;
+        let Some((session, agent, events)) = loaded else {
+            return Err(store::StoreError::Decode("a turn without its session or its agent's version".into()).into());
+        };
+        let instance = runtime.instance(partition, &session.id, &agent)?;
+        Ok(Self {
+            runtime: runtime.clone(),
+            partition: partition.clone(),
+            state: State::of(&events),
+            turn,
+            session,
+            agent,
+            instance,
+            request: request.clone(),
+            client: None,
+            live: live.clone(),
+            lease,
+        })
+    }
+
+    /// Appends events and folds them in.
+    pub(crate) async fn append(&mut self, events: Vec<TurnEvent>) -> Result<(), RuntimeError> {
+        for logged in self.runtime.append(&self.lease, events).await? {
+            self.state.apply(&logged);
+        }
+        Ok(())
+    }
+
+    /// After a crash: a write that had started is unknown, unless the tool itself can tell.
+    pub(crate) async fn recover(&mut self) -> Result<(), RuntimeError> {
+        let holder_lives = self.runtime.holder_lives(&self.turn);
+        for ordinal in self.state.lost_writes(self.lease.epoch) {
+            let mut events = vec![TurnEvent::CallUnknown { ordinal }];
+            // A process that only lost its lease may be about to call the tool: then "it did not run" says nothing.
+            if let Some(ran) = self.ask_the_tool(ordinal).await.filter(|ran| *ran || !holder_lives) {
+                let note = Some("The tool itself was asked after a restart.".to_owned());
+                events.push(TurnEvent::UnknownSettled { ordinal, by: "tool".into(), ran, note });
+            }
+            self.append(events).await?;
+        }
+        Ok(())
+    }
+
+    async fn ask_the_tool(&self, ordinal: u32) -> Option<bool> {
+        let call = self.state.calls.get(ordinal as usize)?;
+        let facts = self.instance.tool(&call.planned.tool)?;
+        if call.digest.as_deref() != Some(facts.digest()) {
+            return None;
+        }
+        let scope = enter(facts, Some(&self.request)).ok()?;
+        let bound = self.instance.bound(facts, &scope).ok()?;
+        let within = Duration::from_secs(10);
+        bound.did_run(&scope, call.args.as_ref()?, call.approval.as_deref()?, within).await
+    }
+
+    async fn stop_asked(&self) -> Result<Option<String>, RuntimeError> {
+        if self.state.interrupted {
+            return Ok(None);
+        }
+        let (partition, id) = (self.partition.clone(), self.turn.id.clone());
+        let row = self.runtime.store.read(move |tx| turns::get(tx, &partition, &id)).await?;
+        Ok(row.and_then(|row| row.stop_asked_by))
+    }
+
+    async fn interrupt(&mut self, by: String) -> Result<(), RuntimeError> {
+        self.append(vec![TurnEvent::Interrupted { by }]).await
+    }
+
+    async fn carry_out(&mut self, effects: &[Effect]) -> Result<(), RuntimeError> {
+        let reads: Vec<u32> =
+            effects.iter().filter_map(|e| if let Effect::RunRead(ordinal) = e { Some(*ordinal) } else { None }).collect();
+        if !reads.is_empty() {
+            self.run_reads(&reads).await?;
+        }
+        for effect in effects {
+            match effect {
+                Effect::AskModel => self.ask_model().await?,
+                Effect::Check(ordinal) => self.check(*ordinal).await?,
+                Effect::OpenApproval(ordinal) => self.open_approval(*ordinal).await?,
+                Effect::TryWrite(ordinal) => self.try_write(*ordinal).await?,
+                Effect::HitLimit(limit) => self.append(vec![TurnEvent::LimitHit { limit: *limit }]).await?,
+                Effect::Finish(status, text) => self.finish(*status, text.clone()).await?,
+                Effect::RunRead(_) | Effect::Await => {}
+            }
+        }
+        Ok(())
+    }
+
+    async fn finish(&mut self, status: TurnStatus, text: String) -> Result<(), RuntimeError> {
+        let (lease, seconds) = (self.lease.clone(), self.runtime.settings.lease_seconds);
+        let by = self.turn.user_id.clone();
+        let logged = self
+            .runtime
+            .store
+            .write(move |tx| -> Result<_, RuntimeError> {
+                let ended = TurnEvent::Ended { status, text: text.clone() };
+                let logged = super::lease::append_in(tx, &lease, seconds, &[ended])?;
+                approvals::void_turn(tx, Micros::now(), &lease.turn, &by, "The turn ended.")?;
+                turns::release(tx, &lease.turn, lease.epoch, status)?;
+                Ok(logged)
+            })
+            .await?;
+        for event in &logged {
+            self.state.apply(event);
+        }
+        Ok(())
+    }
+
+    /// Waits for people: gives the lease back, and comes back when something that matters has changed, or when the next
+    /// open question expires. `seen` is how things stood before the last attempt to go on.
+    async fn wait(&mut self, seen: Seen, bell: &mut store::bell::Waiter) -> Result<(), RuntimeError> {
+        let seen = Seen { last_seq: self.state.last_seq, ..seen };
+        self.runtime.release(&self.lease, TurnStatus::Waiting).await?;
+        while !self.runtime.is_stopping() && self.look().await? == seen {
+            let now = Micros::now();
+            let slice = match seen.expires_at {
+                Some(at) => Duration::from_micros(u64::try_from(at.0 - now.0 + 1000).unwrap_or(0)),
+                None => Duration::from_secs(3600),
+            };
+            // A ring can be lost when its sender is killed between the commit and the ring.
+            self.runtime.pause(bell, slice.min(Duration::from_secs(5))).await;
+        }
+        Ok(())
+    }
+
+    async fn look(&self) -> Result<Seen, RuntimeError> {
+        let (partition, id) = (self.partition.clone(), self.turn.id.clone());
+        let void = self.runtime.settings.void_seconds;
+        self.runtime
+            .store
+            .read(move |tx| -> Result<_, RuntimeError> {
+                let now = Micros::now();
+                let row = turns::get(tx, &partition, &id)?;
+                let rows = approval_rows::of_turn(tx, &id)?;
+                let pending = |a: &&approval_rows::ApprovalRow| a.status == ApprovalStatus::Pending;
+                Ok(Seen {
+                    last_seq: row.as_ref().map_or(0, |row| row.last_seq),
+                    stop: row.as_ref().is_some_and(|row| row.stop_asked_by.is_some()),
+                    over: row.as_ref().is_none_or(|row| row.status.is_over()),
+                    expires_at: rows.iter().filter(pending).map(|a| a.expires_at).min(),
+                    approvals: rows.iter().map(|a| (a.id.clone(), approvals::status_at(a, now, void))).collect(),
+                })
+            })
+            .await
+    }
+}
+
+/// What a waiting turn waits for.
+#[derive(Debug, PartialEq)]
+struct Seen {
+    last_seq: i64,
+    stop: bool,
+    over: bool,
+    expires_at: Option<Micros>,
+    approvals: Vec<(String, ApprovalStatus)>,
+}
+
+/// How an approval that did not run is told in the log.
+pub(crate) fn not_approved(row: &approvals::ApprovalRow) -> Option<NotApproved> {
+    not_approved_status(row.status, row.reason.clone())
+}
+
+/// The same by its status and the reason given.
+pub(crate) fn not_approved_status(status: ApprovalStatus, reason: Option<String>) -> Option<NotApproved> {
+    match status {
+        ApprovalStatus::Rejected => Some(NotApproved::Rejected { reason }),
+        ApprovalStatus::Expired => Some(NotApproved::Expired),
+        ApprovalStatus::Withdrawn => Some(NotApproved::Withdrawn),
+        ApprovalStatus::Void => Some(NotApproved::Void { reason: reason.unwrap_or_default() }),
+        ApprovalStatus::Pending | ApprovalStatus::Approved | ApprovalStatus::Consumed => None,
+    }
+}

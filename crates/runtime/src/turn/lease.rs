@@ -1,0 +1,123 @@
+//! The lease on a turn: one process works on it, and a process that lost it can write nothing more.
+
+use crate::Runtime;
+use crate::error::RuntimeError;
+use contract::Micros;
+use contract::turn::{LoggedEvent, TurnEvent, TurnStatus};
+use rules::partition::Partition;
+use store::repo::turns::{self, TurnRow};
+use store::Tx;
+
+/// A lease that this process holds.
+#[derive(Clone, Debug)]
+pub(crate) struct Lease {
+    pub turn: String,
+    pub epoch: i64,
+}
+
+/// What came of trying to take a lease.
+pub(crate) enum Taken {
+    /// It is ours.
+    Ours(Lease, Box<TurnRow>),
+    /// A living process has it.
+    Busy,
+    /// The turn is over.
+    Over,
+}
+
+impl Runtime {
+    fn owner(&self) -> String {
+        self.store.home().process_id().to_string()
+    }
+
+    /// Takes the lease for a driver, unless a living process has it. A process is dead when its lock in the home is gone;
+    /// on another machine, when its time has run out.
+    pub(crate) async fn take_lease(&self, partition: &Partition, turn: &str) -> Result<Taken, RuntimeError> {
+        self.take(partition, turn, true).await
+    }
+
+    /// Takes the lease for something short beside the driver, unless one works on the turn, here or elsewhere.
+    pub(crate) async fn borrow_lease(&self, partition: &Partition, turn: &str) -> Result<Taken, RuntimeError> {
+        self.take(partition, turn, false).await
+    }
+
+    async fn take(&self, partition: &Partition, turn: &str, for_driver: bool) -> Result<Taken, RuntimeError> {
+        let (p, id) = (partition.clone(), turn.to_owned());
+        let Some(row) = self.store.read(move |tx| turns::get(tx, &p, &id)).await? else { return Ok(Taken::Over) };
+        if row.status.is_over() {
+            return Ok(Taken::Over);
+        }
+        let me = self.owner();
+        let busy = if row.lease_owner.as_ref() == Some(&me) {
+            // Left over from a driver of this process that failed, unless it is the one at work.
+            !for_driver && self.watchers.is_driven(turn)
+        } else {
+            row.lease_until.is_some_and(|until| until > Micros::now()) && self.holder_lives(&row)
+        };
+        if busy {
+            return Ok(Taken::Busy);
+        }
+        let (id, seen, seconds) = (turn.to_owned(), row.lease_epoch, self.settings.lease_seconds);
+        let taken = self
+            .store
+            .write(move |tx| turns::take_lease(tx, &id, seen, &me, Micros::now().plus_seconds(seconds)))
+            .await?;
+        Ok(match taken {
+            Some(epoch) => Taken::Ours(Lease { turn: turn.to_owned(), epoch }, Box::new(row)),
+            None => Taken::Busy,
+        })
+    }
+
+    /// Whether the process that holds this row's lease is another one that still lives.
+    pub(crate) fn holder_lives(&self, row: &TurnRow) -> bool {
+        let other = row.lease_owner.as_ref().filter(|owner| **owner != self.owner());
+        other.is_some_and(|owner| owner.parse().is_ok_and(|id| self.store.home().is_alive(id)))
+    }
+
+    /// Appends events under a lease.
+    pub(crate) async fn append(&self, lease: &Lease, events: Vec<TurnEvent>) -> Result<Vec<LoggedEvent>, RuntimeError> {
+        let (lease, seconds) = (lease.clone(), self.settings.lease_seconds);
+        self.store.write(move |tx| append_in(tx, &lease, seconds, &events)).await
+    }
+
+    /// Gives a lease back; the turn stands at `status`.
+    pub(crate) async fn release(&self, lease: &Lease, status: TurnStatus) -> Result<(), RuntimeError> {
+        let lease = lease.clone();
+        self.store.write(move |tx| turns::release(tx, &lease.turn, lease.epoch, status)).await?;
+        Ok(())
+    }
+
+    /// Prolongs a lease while something long runs. Ends when the lease is lost.
+    pub(crate) async fn keep(&self, lease: &Lease) -> RuntimeError {
+        let every = std::time::Duration::from_secs((self.settings.lease_seconds / 3).max(1).unsigned_abs());
+        loop {
+            tokio::time::sleep(every).await;
+            let (lease, seconds) = (lease.clone(), self.settings.lease_seconds);
+            let renewed = self
+                .store
+                .write(move |tx| turns::renew(tx, &lease.turn, lease.epoch, Micros::now().plus_seconds(seconds)))
+                .await;
+            match renewed {
+                Ok(true) => {}
+                Ok(false) => return RuntimeError::LeaseLost,
+                Err(error) => return error.into(),
+            }
+        }
+    }
+}
+
+/// Appends inside a transaction, and prolongs the lease.
+///
+/// # Errors
+/// [`RuntimeError::LeaseLost`]: nothing of the transaction may stand.
+pub(crate) fn append_in(
+    tx: &mut dyn Tx,
+    lease: &Lease,
+    lease_seconds: i64,
+    events: &[TurnEvent],
+) -> Result<Vec<LoggedEvent>, RuntimeError> {
+    let now = Micros::now();
+    let logged = turns::append(tx, &lease.turn, lease.epoch, now, events)?.ok_or(RuntimeError::LeaseLost)?;
+    turns::renew(tx, &lease.turn, lease.epoch, now.plus_seconds(lease_seconds))?;
+    Ok(logged)
+}

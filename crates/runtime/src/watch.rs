@@ -1,0 +1,235 @@
+//! Watching a turn: its log from the database, and between the entries what passes by in this process.
+
+use crate::Runtime;
+use contract::ops::approvals::ApprovalStatus;
+use contract::turn::{TurnEvent, TurnStatus, Watched};
+use contract::{Micros, StudioError};
+use futures_util::stream::{self, BoxStream, StreamExt};
+use rules::partition::Partition;
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+use store::repo::{approvals, turns};
+use tokio::sync::broadcast;
+
+/// A piece of text that is shown and not kept. `seq` is the place of the question it answers.
+#[derive(Clone, Debug)]
+pub(crate) struct Passing {
+    seq: i64,
+    what: Watched,
+}
+
+/// Who drives and who watches which turn in this process.
+#[derive(Clone, Default)]
+pub(crate) struct Watchers(Arc<Mutex<HashMap<String, Channel>>>);
+
+struct Channel {
+    driven: bool,
+    /// Why the last driver stopped before it should.
+    failure: Option<StudioError>,
+    sender: broadcast::Sender<Passing>,
+}
+
+impl Watchers {
+    fn with<T>(&self, turn: &str, act: impl FnOnce(&mut Channel) -> T) -> T {
+        let mut map = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        map.retain(|id, channel| {
+            channel.driven || channel.failure.is_some() || channel.sender.receiver_count() > 0 || id == turn
+        });
+        let new = || Channel { driven: false, failure: None, sender: broadcast::channel(4096).0 };
+        act(map.entry(turn.to_owned()).or_insert_with(new))
+    }
+
+    /// Whether this process drives the turn.
+    pub fn is_driven(&self, turn: &str) -> bool {
+        self.with(turn, |channel| channel.driven)
+    }
+
+    /// Why this process no longer drives the turn, if its driver failed.
+    pub fn failure(&self, turn: &str) -> Option<StudioError> {
+        self.with(turn, |channel| channel.failure.clone())
+    }
+
+    /// The driver's end; none when somebody in this process drives the turn already.
+    pub fn enter(&self, turn: &str) -> Option<Live> {
+        let sender = self.with(turn, |channel| {
+            channel.failure = None;
+            (!std::mem::replace(&mut channel.driven, true)).then(|| channel.sender.clone())
+        })?;
+        Some(Live(Arc::new(Driving { turn: turn.to_owned(), watchers: self.clone(), sender })))
+    }
+
+    fn subscribe(&self, turn: &str) -> broadcast::Receiver<Passing> {
+        self.with(turn, |channel| channel.sender.subscribe())
+    }
+}
+
+/// Where a driver says what passes by.
+#[derive(Clone)]
+pub(crate) struct Live(Arc<Driving>);
+
+struct Driving {
+    turn: String,
+    watchers: Watchers,
+    sender: broadcast::Sender<Passing>,
+}
+
+impl Drop for Driving {
+    fn drop(&mut self) {
+        self.watchers.with(&self.turn, |channel| channel.driven = false);
+    }
+}
+
+impl Live {
+    /// Says why the driver stops before it should.
+    pub fn failed(&self, why: StudioError) {
+        self.0.watchers.with(&self.0.turn, |channel| channel.failure = Some(why));
+    }
+
+    pub fn text(&self, seq: i64, text: String) {
+        // Nobody watching is fine.
+        let _ = self.0.sender.send(Passing { seq, what: Watched::Text { text } });
+    }
+
+    pub fn reasoning(&self, seq: i64, text: String) {
+        let _ = self.0.sender.send(Passing { seq, what: Watched::Reasoning { text } });
+    }
+}
+
+type Item = (Option<String>, Watched);
+
+struct Watching {
+    runtime: Runtime,
+    partition: Partition,
+    turn: String,
+    bell: store::bell::Waiter,
+    passing: broadcast::Receiver<Passing>,
+    held: VecDeque<Passing>,
+    ready: VecDeque<Item>,
+    last: i64,
+    told_waiting: i64,
+    over: bool,
+}
+
+impl Runtime {
+    /// Watches a turn from a place in its log to its end. Each entry of the log has its place as id.
+    pub fn watch(&self, partition: Partition, turn: String, session: String, after: i64) -> BoxStream<'static, Item> {
+        let first = (None, Watched::Turn { turn: turn.clone(), session });
+        let watching = Watching {
+            bell: self.store.bell().subscribe(),
+            passing: self.watchers.subscribe(&turn),
+            runtime: self.clone(),
+            partition,
+            turn,
+            held: VecDeque::new(),
+            ready: VecDeque::from([first]),
+            last: after,
+            told_waiting: -1,
+            over: false,
+        };
+        stream::unfold(watching, |mut watching| async move {
+            let item = watching.next().await?;
+            Some((item, watching))
+        })
+        .boxed()
+    }
+}
+
+impl Watching {
+    async fn next(&mut self) -> Option<Item> {
+        loop {
+            if let Some(item) = self.ready.pop_front() {
+                return Some(item);
+            }
+            if self.over {
+                return None;
+            }
+            if let Err(error) = self.read().await {
+                tracing::error!(?error, "watching a turn");
+                return None;
+            }
+            if self.ready.is_empty() && !self.over {
+                // Nobody here goes on with the turn; how it stands is read from its row.
+                if self.runtime.watchers.failure(&self.turn).is_some() {
+                    return None;
+                }
+                self.wait().await;
+            }
+        }
+    }
+
+    async fn wait(&mut self) {
+        tokio::select! {
+            passing = self.passing.recv() => match passing {
+                Ok(passing) => self.pass(passing),
+                // Text that was missed comes whole with the model's reply.
+                Err(broadcast::error::RecvError::Lagged(_)) => {}
+                Err(broadcast::error::RecvError::Closed) => tokio::time::sleep(Duration::from_millis(50)).await,
+            },
+            // A ring can be lost when its sender is killed between the commit and the ring.
+            () = async { let _ = tokio::time::timeout(Duration::from_secs(2), self.bell.rung()).await; } => {}
+        }
+    }
+
+    /// Shows a piece at once when its question has been told, else keeps it until then.
+    fn pass(&mut self, passing: Passing) {
+        if passing.seq == self.last {
+            self.ready.push_back((None, passing.what));
+        } else if passing.seq > self.last {
+            self.held.push_back(passing);
+        }
+    }
+
+    async fn read(&mut self) -> Result<(), StudioError> {
+        let (partition, turn, after) = (self.partition.clone(), self.turn.clone(), self.last);
+        let read = self
+            .runtime
+            .store
+            .read(move |tx| -> Result<_, store::StoreError> {
+                let row = turns::get(tx, &partition, &turn)?;
+                let events = turns::events(tx, &turn, after)?;
+                let waiting = row.as_ref().is_some_and(|row| row.status == TurnStatus::Waiting);
+                let rows = if waiting { approvals::of_turn(tx, &turn)? } else { Vec::new() };
+                Ok((row, events, rows))
+            })
+            .await
+            .map_err(crate::error::store_refusal)?;
+        let (row, events, rows) = read;
+        while let Ok(passing) = self.passing.try_recv() {
+            self.held.push_back(passing);
+        }
+        for entry in events {
+            // Pieces come before the entry that ends their question.
+            while self.held.front().is_some_and(|p| p.seq < entry.seq) {
+                if let Some(passing) = self.held.pop_front() {
+                    self.ready.push_back((None, passing.what));
+                }
+            }
+            self.last = entry.seq;
+            let ends = matches!(entry.event, TurnEvent::Ended { .. });
+            self.ready.push_back((Some(entry.seq.to_string()), Watched::Event { entry }));
+            self.over |= ends;
+        }
+        while self.held.front().is_some_and(|p| p.seq <= self.last) {
+            if let Some(passing) = self.held.pop_front() {
+                self.ready.push_back((None, passing.what));
+            }
+        }
+        let Some(row) = row else {
+            self.over = true;
+            return Ok(());
+        };
+        if row.status == TurnStatus::Waiting && row.last_seq == self.last && self.told_waiting != self.last {
+            self.told_waiting = self.last;
+            let now = Micros::now();
+            let approvals = rows
+                .iter()
+                .filter(|a| a.status == ApprovalStatus::Pending && a.expires_at > now)
+                .map(|a| a.id.clone())
+                .collect();
+            let unknown = self.runtime.unknown_calls(&self.turn).await?;
+            self.ready.push_back((None, Watched::Waiting { approvals, unknown }));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,185 @@
+//! The people and agents of the demo.
+
+use contract::ops::people::Role;
+
+/// A person.
+pub(super) struct Person {
+    pub id: &'static str,
+    pub name: &'static str,
+    pub role: Role,
+    pub groups: &'static [&'static str],
+    /// Whether they administer the platform too.
+    pub platform: bool,
+}
+
+/// An agent.
+pub(super) struct Agent {
+    pub name: &'static str,
+    pub owner: &'static str,
+    /// The rehearsal script that plays its model.
+    pub script: &'static str,
+    pub category: &'static str,
+    pub about: &'static str,
+    pub prompt: &'static str,
+    pub tools: &'static [&'static str],
+    pub visibility: &'static str,
+    pub groups: &'static [&'static str],
+}
+
+pub(super) const PEOPLE: [Person; 5] = [
+    Person { id: "ada", name: "Ada", role: Role::Admin, groups: &["support", "warehouse"], platform: false },
+    Person { id: "ben", name: "Ben", role: Role::Builder, groups: &["warehouse"], platform: false },
+    Person { id: "olga", name: "Olga", role: Role::Builder, groups: &["support"], platform: false },
+    Person { id: "vic", name: "Vic", role: Role::Viewer, groups: &["support"], platform: false },
+    Person { id: "root", name: "Root", role: Role::Admin, groups: &[], platform: true },
+];
+
+const NO: &[&str] = &[];
+const DESK: &[&str] = &[toolkits::desk::TOOLKIT, toolkits::desk::GET_ORDER];
+
+pub(super) const AGENTS: [Agent; 13] = [
+    Agent {
+        name: "orders-desk",
+        owner: "ben",
+        script: "orders-desk",
+        category: "orders",
+        about: "Looks up orders, cancels and refunds them once a person approved it.",
+        prompt: "You work at the order desk of a small shop. Look orders up before you answer. Never say that something was \
+                 changed before a tool said so.",
+        tools: DESK,
+        visibility: "tenant",
+        groups: NO,
+    },
+    Agent {
+        name: "stock-clerk",
+        owner: "ben",
+        script: "stock-clerk",
+        category: "orders",
+        about: "Counts orders and changes nothing.",
+        prompt: "You count orders for the warehouse. You change nothing.",
+        tools: DESK,
+        visibility: "groups",
+        groups: &["warehouse"],
+    },
+    Agent {
+        name: "support",
+        owner: "olga",
+        script: "support",
+        category: "support",
+        about: "Sorts problem reports and says what to collect.",
+        prompt: "You sort problem reports by their kind and ask for what is missing.",
+        tools: NO,
+        visibility: "groups",
+        groups: &["support"],
+    },
+    Agent {
+        name: "faq",
+        owner: "ada",
+        script: "faq",
+        category: "support",
+        about: "Answers questions about approvals, tenants, drafts and keys.",
+        prompt: "You answer questions about this studio in two or three sentences.",
+        tools: NO,
+        visibility: "tenant",
+        groups: NO,
+    },
+    Agent {
+        name: "onboarding",
+        owner: "ada",
+        script: "onboarding",
+        category: "people",
+        about: "Walks a new colleague through five first steps.",
+        prompt: "You walk a new colleague through their first steps, one at a time.",
+        tools: NO,
+        visibility: "tenant",
+        groups: NO,
+    },
+    Agent {
+        name: "standup",
+        owner: "ada",
+        script: "standup",
+        category: "people",
+        about: "Puts a stand-up report into its three parts.",
+        prompt: "You put what people say into yesterday, today and blockers, in their own words.",
+        tools: NO,
+        visibility: "tenant",
+        groups: NO,
+    },
+    Agent {
+        name: "sales-notes",
+        owner: "olga",
+        script: "sales-notes",
+        category: "sales",
+        about: "Turns a line about a call into a tidy note.",
+        prompt: "You turn a line about a customer into a note with only what the line says.",
+        tools: NO,
+        visibility: "private",
+        groups: NO,
+    },
+    Agent {
+        name: "night-watch",
+        owner: "ada",
+        script: "night-watch",
+        category: "warehouse",
+        about: "Keeps the log of a night shift.",
+        prompt: "You keep the log of a night shift and read it back.",
+        tools: NO,
+        visibility: "groups",
+        groups: &["warehouse"],
+    },
+    Agent {
+        name: "release-notes",
+        owner: "ben",
+        script: "release-notes",
+        category: "writing",
+        about: "Sorts commit lines into release notes.",
+        prompt: "You sort commit lines into release notes, word for word.",
+        tools: NO,
+        visibility: "private",
+        groups: NO,
+    },
+    Agent {
+        name: "summariser",
+        owner: "olga",
+        script: "summariser",
+        category: "writing",
+        about: "Takes a pasted text apart by its form.",
+        prompt: "You give the outline of a pasted text.",
+        tools: NO,
+        visibility: "tenant",
+        groups: NO,
+    },
+    Agent {
+        name: "greeter",
+        owner: "ben",
+        script: "greeter",
+        category: "playground",
+        about: "Makes a little small talk and says what it is.",
+        prompt: "You are friendly and brief.",
+        tools: NO,
+        visibility: "tenant",
+        groups: NO,
+    },
+    Agent {
+        name: "slow-teller",
+        owner: "ben",
+        script: "slow-teller",
+        category: "playground",
+        about: "Tells a long story slowly, to be interrupted.",
+        prompt: "You tell long stories.",
+        tools: NO,
+        visibility: "tenant",
+        groups: NO,
+    },
+    Agent {
+        name: "chaos",
+        owner: "ben",
+        script: "chaos",
+        category: "playground",
+        about: "Fails on request, the way providers and models fail.",
+        prompt: "You fail on request.",
+        tools: DESK,
+        visibility: "private",
+        groups: NO,
+    },
+];

@@ -1,0 +1,16 @@
+//! Composition: settings, the home, its models and tools, and the engine over them.
+
+mod builder;
+pub mod demo;
+pub mod doctor;
+mod home;
+mod models;
+mod settings;
+
+pub use builder::{App, open, open_store, speak_as, store_fault};
+pub use home::{Places, own_user};
+pub use models::{Models, Provider};
+pub use settings::{
+    HostSettings, Kind, LogSettings, PolicyPreset, ProviderSettings, RehearsalSettings, Settings, TurnSettings,
+    leaves, unknown_variables,
+};

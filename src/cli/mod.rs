@@ -1,0 +1,283 @@
+//! The command line: arguments, and one file per group of commands.
+//!
+//! Commands call typed operations through the client and show what they answer; they decide nothing. Every command knows
+//! `--json`, and ends with an exit code of [`exit::Exit`].
+
+mod agents;
+mod api;
+mod approvals;
+mod ask;
+mod audit;
+mod completions;
+pub mod coverage;
+mod ctx;
+mod demo;
+mod doctor;
+pub mod exit;
+mod keys;
+mod me;
+mod migrate;
+mod output;
+mod people;
+mod sessions;
+mod table;
+mod tokens;
+mod tools;
+mod watch;
+
+use crate::app::{self, Places, Settings};
+use clap::Parser;
+use clap::error::ErrorKind;
+use client::Client;
+use contract::{Code, StudioError};
+use ctx::{Bare, Ctx};
+use exit::{Exit, Failure, Outcome, exit_of};
+use output::Output;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+use tracing_subscriber::EnvFilter;
+
+/// How long the end of the program waits for work that cannot be cut short, such as a running tool.
+const LAST_WORK: Duration = Duration::from_secs(5);
+
+/// What to try first.
+const FIRST_STEPS: &str = "\
+A terminal workbench for LLM agents of many tenants.
+
+Try:
+  astudio demo                      fill this home with agents to play with
+  astudio agents list               see them
+  astudio ask AGENT \"a question\"    ask one; changes wait for your approval
+  astudio approvals list            what waits for you
+  astudio doctor                    check this home, its policy and its providers
+  astudio --help                    all commands
+";
+
+/// The arguments of the program.
+#[derive(Debug, Parser)]
+#[command(name = "astudio", version, about = "A terminal workbench for LLM agents of many tenants", propagate_version = true)]
+pub struct Args {
+    #[command(flatten)]
+    global: Global,
+    #[command(subcommand)]
+    command: Option<Command>,
+}
+
+/// Flags of every command.
+#[derive(Debug, clap::Args)]
+struct Global {
+    /// Answer in JSON, errors too
+    #[arg(long, global = true)]
+    json: bool,
+    /// The home folder: database, keys, scripts
+    #[arg(long, global = true, env = "ASTUDIO_HOME", hide_env_values = true, value_name = "FOLDER")]
+    home: Option<PathBuf>,
+    /// The settings file; else config.toml in the home or in the platform's folder for settings
+    #[arg(long, global = true, env = "ASTUDIO_CONFIG", hide_env_values = true, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Speak for another user of this home
+    #[arg(long = "as", global = true, env = "ASTUDIO_AS", hide_env_values = true, value_name = "USER[@TENANT]")]
+    speak_as: Option<String>,
+    /// Change a setting for this call, such as turn.steps=4; may be repeated
+    #[arg(long, global = true, value_name = "KEY=VALUE")]
+    set: Vec<String>,
+}
+
+/// The commands.
+#[derive(Debug, clap::Subcommand)]
+enum Command {
+    /// List, read, create, change and delete agents
+    #[command(subcommand)]
+    Agents(agents::Command),
+    /// Ask an agent, and watch it work
+    Ask(ask::AskArgs),
+    /// See and decide what waits for a person
+    #[command(subcommand)]
+    Approvals(approvals::Command),
+    /// Your test sessions with agents
+    #[command(subcommand)]
+    Sessions(sessions::Sessions),
+    /// Turns: where they stand, watch, resume, stop, settle
+    #[command(subcommand)]
+    Turns(sessions::Turns),
+    /// Tools that agents can use
+    #[command(subcommand)]
+    Tools(tools::Command),
+    /// Read a catalogue: what agents can be made of
+    Catalog(tools::CatalogArgs),
+    /// Your provider keys
+    #[command(subcommand)]
+    Keys(keys::Command),
+    /// Who you are here and what you may do
+    Me,
+    /// Your personal tokens
+    #[command(subcommand)]
+    Tokens(tokens::Command),
+    /// Tenants of this installation
+    #[command(subcommand)]
+    Tenants(people::Tenants),
+    /// Users of your tenant
+    #[command(subcommand)]
+    Users(people::Users),
+    /// Roles and groups in your tenant
+    #[command(subcommand)]
+    Members(people::Members),
+    /// The journal of what happened
+    #[command(subcommand)]
+    Audit(audit::Command),
+    /// Fill this home with agents to play with
+    Demo(demo::DemoArgs),
+    /// Check this home, its policies and its providers
+    Doctor,
+    /// The schema of this home
+    #[command(subcommand)]
+    Migrate(migrate::Command),
+    /// List and call any operation of the contract
+    Api(api::ApiArgs),
+    /// Write completions for a shell
+    Completions {
+        /// Which shell
+        shell: clap_complete::Shell,
+    },
+}
+
+/// Reads the command line, does what it says, and ends.
+pub fn main() -> ExitCode {
+    let args = match Args::try_parse() {
+        Ok(args) => args,
+        Err(error) => return misread(&error),
+    };
+    let out = Output::new(args.global.json);
+    let outcome = run(args, out);
+    let exit = match outcome {
+        Ok(exit) => exit,
+        // Whoever read the output has seen enough.
+        Err(Failure::Output(error)) if error.kind() == std::io::ErrorKind::BrokenPipe => Exit::Done,
+        Err(failure) => {
+            let exit = match &failure {
+                Failure::Studio(error) => exit_of(error),
+                Failure::Output(_) => Exit::Failed,
+            };
+            // If even this cannot be written there is nobody to tell.
+            let _ = out.failure(&failure);
+            exit
+        }
+    };
+    exit.into()
+}
+
+/// Says what is wrong with the arguments, or gives the help that was asked for.
+fn misread(error: &clap::Error) -> ExitCode {
+    let help = matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion);
+    // The arguments could not be read, so the flag is looked for by hand.
+    let json = std::env::args_os().take_while(|arg| arg != "--").any(|arg| arg == "--json");
+    if json {
+        let out = Output::new(true);
+        let text = error.render().to_string();
+        let _ = if help {
+            out.json(&serde_json::json!({ "help": text }))
+        } else {
+            let text = text.trim().trim_start_matches("error: ").to_owned();
+            out.json(&StudioError::new(Code::InvalidRequest, 400, text).body())
+        };
+    } else {
+        let _ = error.print();
+    }
+    if help { Exit::Done.into() } else { Exit::Usage.into() }
+}
+
+fn run(args: Args, out: Output) -> Outcome {
+    let Args { global, command } = args;
+    let command = match command {
+        None => {
+            out.answer(&serde_json::json!({ "help": FIRST_STEPS }), |out| out.piece(FIRST_STEPS))?;
+            return Ok(Exit::Done);
+        }
+        // These two need no home and no settings.
+        Some(Command::Completions { shell }) => return completions::run(&out, shell),
+        Some(Command::Api(api::ApiArgs { command: None | Some(api::Command::List) })) => return api::list(&out),
+        Some(command) => command,
+    };
+    let again = again(&global);
+    let places = Places::find(global.home, global.config)?;
+    let settings = Settings::load(places.config.as_deref(), variables(), &global.set)?;
+    start_log(&settings)?;
+    let bare = Bare { out, places, settings, speak_as: global.speak_as };
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
+    let outcome = runtime.block_on(dispatch(bare, again, command));
+    runtime.shutdown_timeout(LAST_WORK);
+    outcome
+}
+
+async fn dispatch(bare: Bare, again: String, command: Command) -> Outcome {
+    let command = match command {
+        Command::Migrate(command) => return migrate::run(&bare, command).await,
+        Command::Doctor => return doctor::run(&bare).await,
+        command => command,
+    };
+    let Bare { out, places, settings, speak_as } = bare;
+    let app = app::open(&places, &settings).await?;
+    let caller = app.caller(speak_as.as_deref())?;
+    let ctx = Ctx { out, client: Client::local(app.engine.clone(), caller), app, again };
+    match command {
+        Command::Agents(command) => agents::run(&ctx, command).await,
+        Command::Ask(args) => ask::run(&ctx, args).await,
+        Command::Approvals(command) => approvals::run(&ctx, command).await,
+        Command::Sessions(command) => sessions::sessions(&ctx, command).await,
+        Command::Turns(command) => sessions::turns(&ctx, command).await,
+        Command::Tools(command) => tools::run(&ctx, command).await,
+        Command::Catalog(args) => tools::catalog(&ctx, args).await,
+        Command::Keys(command) => keys::run(&ctx, command).await,
+        Command::Me => me::run(&ctx).await,
+        Command::Tokens(command) => tokens::run(&ctx, command).await,
+        Command::Tenants(command) => people::tenants(&ctx, command).await,
+        Command::Users(command) => people::users(&ctx, command).await,
+        Command::Members(command) => people::members(&ctx, command).await,
+        Command::Audit(command) => audit::run(&ctx, command).await,
+        Command::Demo(args) => demo::run(&ctx, args).await,
+        Command::Api(api::ApiArgs { command: Some(api::Command::Call(args)) }) => api::call(&ctx, args).await,
+        Command::Api(api::ApiArgs { command: Some(api::Command::Batch) }) => api::batch(&ctx).await,
+        // Served before there was an engine.
+        Command::Api(_) => api::list(&ctx.out),
+        Command::Migrate(_) | Command::Doctor => Ok(Exit::Done),
+        Command::Completions { shell } => completions::run(&ctx.out, shell),
+    }
+}
+
+/// The environment, without what is no text.
+fn variables() -> impl Iterator<Item = (String, String)> {
+    std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+}
+
+/// The start of a command that reaches the same home as the same person from another terminal.
+fn again(global: &Global) -> String {
+    let mut command = "astudio".to_owned();
+    let mut push = |flag: &str, value: &str| {
+        let plain = !value.is_empty() && value.chars().all(|c| c.is_ascii_alphanumeric() || "/._-@+:".contains(c));
+        let value = if plain { value.to_owned() } else { format!("'{}'", value.replace('\'', r"'\''")) };
+        command.push_str(&format!(" {flag} {value}"));
+    };
+    if let Some(home) = &global.home {
+        push("--home", &home.to_string_lossy());
+    }
+    if let Some(config) = &global.config {
+        push("--config", &config.to_string_lossy());
+    }
+    if let Some(who) = &global.speak_as {
+        push("--as", who);
+    }
+    command
+}
+
+fn start_log(settings: &Settings) -> Result<(), StudioError> {
+    let filter = EnvFilter::try_new(&settings.log.filter)
+        .map_err(|e| StudioError::new(Code::InvalidConfig, 422, format!("log.filter: {e}")))?;
+    let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_ansi(false);
+    // A second start in one process keeps the first log.
+    let _ = log.try_init();
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;

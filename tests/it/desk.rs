@@ -1,0 +1,130 @@
+//! The order desk, from a person's words to the changed order.
+
+use super::demo::Demo;
+use astudio::contract::turn::TurnStatus;
+use serde_json::{Value, json};
+
+#[tokio::test]
+async fn a_read_runs_at_once() {
+    let (demo, _) = Demo::new().await;
+    let ben = demo.of("ben");
+    let answer = ben.ask("orders-desk", "what's up with order 1020?").await;
+    let answer = ben.end_of(&answer.turn).await;
+    assert_eq!(answer.status, TurnStatus::Done);
+    assert!(answer.response.starts_with("Order 1020: "), "{}", answer.response);
+    assert_eq!(ben.pending().await.len(), 0);
+    let list = ben.ask("orders-desk", "show open orders").await;
+    let list = ben.end_of(&list.turn).await.response;
+    assert!(list.starts_with("Orders found: 12"), "{list}");
+}
+
+#[tokio::test]
+async fn a_write_waits_and_runs_once_when_it_is_approved() {
+    let (demo, _) = Demo::new().await;
+    let ben = demo.of("ben");
+    let asked = ben.ask("orders-desk", "cancel 1007 because I ordered it twice").await;
+    assert_eq!(asked.status, TurnStatus::Waiting);
+    assert_eq!(ben.order(1007).await["status"], "open", "nothing was changed yet");
+
+    let open = ben.pending().await;
+    assert_eq!(open.len(), 1);
+    assert_eq!((open[0].tool.as_str(), open[0].source.as_str()), ("desk_cancel_order", "host"));
+    assert_eq!(open[0].args, json!({ "order_id": 1007, "reason": "I ordered it twice" }));
+    let preview = open[0].preview.clone().unwrap();
+    assert_eq!(preview["changes"], json!([{ "field": "status", "before": "open", "after": "cancelled" }]));
+
+    ben.decide(&open[0].id, json!({ "decision": "approve" })).await.unwrap();
+    let done = ben.end_of(&asked.turn).await;
+    assert!(done.response.starts_with("Done: order 1007 is now cancelled."), "{}", done.response);
+    assert_eq!(ben.order(1007).await["status"], "cancelled");
+    let second = ben.decide(&open[0].id, json!({ "decision": "approve" })).await.unwrap_err();
+    assert_eq!(second.status, 409);
+
+    // A second cancellation of the same order changes nothing and says so.
+    let again = ben.ask("orders-desk", "cancel 1007").await;
+    ben.decide(&ben.pending().await[0].id, json!({ "decision": "approve" })).await.unwrap();
+    let again = ben.end_of(&again.turn).await.response;
+    assert!(again.starts_with("Nothing was changed on order 1007"), "{again}");
+}
+
+#[tokio::test]
+async fn a_rejected_write_changes_nothing() {
+    let (demo, _) = Demo::new().await;
+    let ben = demo.of("ben");
+    let asked = ben.ask("orders-desk", "refund 1012, it came broken").await;
+    let open = ben.pending().await;
+    ben.decide(&open[0].id, json!({ "decision": "reject", "reason": "ask for a photo first" })).await.unwrap();
+    let end = ben.end_of(&asked.turn).await.response;
+    assert!(end.contains("was rejected, so nothing was changed") && end.contains("ask for a photo first"), "{end}");
+    assert_eq!(ben.order(1012).await["refunded"], 0);
+}
+
+#[tokio::test]
+async fn the_arguments_that_a_person_edited_are_the_ones_that_run() {
+    let (demo, _) = Demo::new().await;
+    let ben = demo.of("ben");
+    let asked = ben.ask("orders-desk", "refund 1012, it came broken").await;
+    let id = ben.pending().await[0].id.clone();
+    let too_small = ben.decide(&id, json!({ "decision": "approve", "args": { "order_id": 1012, "amount": 0 } })).await;
+    assert_eq!(too_small.unwrap_err().status, 422, "the edit is checked by the tool's schema");
+    let edited = json!({ "decision": "approve", "args": { "order_id": 1012, "amount": 5.5 } });
+    ben.decide(&id, edited).await.unwrap();
+    ben.end_of(&asked.turn).await;
+    let order = ben.order(1012).await;
+    assert_eq!((&order["refunded"], &order["status"]), (&json!(5.5), &json!("delivered")));
+}
+
+#[tokio::test]
+async fn what_breaks_a_rule_of_the_desk_fails_in_words() {
+    let (demo, _) = Demo::new().await;
+    let ben = demo.of("ben");
+    for (words, part) in [
+        ("cancel 1001", "has been delivered and cannot be cancelled"),
+        ("cancel 4040", "There is no order 4040, so nothing was changed"),
+        ("refund 99999 euro of order 1012", "has left to pay back"),
+    ] {
+        let asked = ben.ask("orders-desk", words).await;
+        ben.decide(&ben.pending().await[0].id, json!({ "decision": "approve" })).await.unwrap();
+        let end = ben.end_of(&asked.turn).await.response;
+        assert!(end.contains(part) && end.contains("nothing was changed"), "{words}: {end}");
+    }
+}
+
+#[tokio::test]
+async fn several_writes_of_one_turn_are_decided_one_by_one() {
+    let (demo, _) = Demo::new().await;
+    let ben = demo.of("ben");
+    let asked = ben.ask("orders-desk", "cancel 1003 and 1007").await;
+    let open = ben.pending().await;
+    assert_eq!(open.len(), 2);
+    for approval in &open {
+        let verdict = if approval.args["order_id"] == 1003 { "approve" } else { "reject" };
+        ben.decide(&approval.id, json!({ "decision": verdict })).await.unwrap();
+    }
+    let end = ben.end_of(&asked.turn).await.response;
+    let lines: Vec<&str> = end.lines().collect();
+    assert!(lines.len() == 2 && lines[0].contains("order 1003 is now cancelled") && lines[1].contains("order 1007 was rejected"), "{end}");
+    let status = async |id| ben.order(id).await["status"].clone();
+    assert_eq!((status(1003).await, status(1007).await), (json!("cancelled"), json!("open")));
+}
+
+#[tokio::test]
+async fn a_question_is_for_the_person_who_asked() {
+    let (demo, _) = Demo::new().await;
+    let (ben, olga) = (demo.of("ben"), demo.of("olga"));
+    ben.ask("orders-desk", "cancel 1007").await;
+    let id = ben.pending().await[0].id.clone();
+    assert_eq!(olga.pending().await.len(), 0);
+    assert_eq!(olga.decide(&id, json!({ "decision": "approve" })).await.unwrap_err().status, 404);
+    let other_tenant = demo.at(&demo.app.tenant, &demo.app.user);
+    assert_eq!(other_tenant.decide(&id, json!({ "decision": "approve" })).await.unwrap_err().status, 404);
+    assert_eq!(ben.order(1007).await["status"], "open");
+}
+
+#[tokio::test]
+async fn another_tenants_orders_do_not_exist() {
+    let (demo, _) = Demo::new().await;
+    let other = demo.at(&demo.app.tenant, &demo.app.user);
+    assert_eq!(other.order(1007).await, Value::Null);
+    assert_eq!(demo.of("ben").order(1007).await["order_id"], 1007);
+}
