@@ -42,15 +42,23 @@ pub struct Plan {
     pub starts: usize,
 }
 
-const FULL: Plan =
-    Plan { rounds: 5, round: Duration::from_secs(2), agents: 10_000, patched: 1_000, callers: 64, links: 200_000, starts: 41 };
+const FULL: Plan = Plan {
+    rounds: 5,
+    round: Duration::from_secs(2),
+    agents: 10_000,
+    patched: 1_000,
+    callers: 64,
+    links: 200_000,
+    starts: 41,
+};
 
 const SMOKE: Plan =
     Plan { rounds: 1, round: Duration::from_millis(20), agents: 150, patched: 8, callers: 4, links: 50, starts: 1 };
 
 fn main() {
     let args: Vec<String> = std::env::args().skip(1).collect();
-    let plan = if args.iter().any(|arg| arg == "--bench") { FULL } else { SMOKE };
+    let full = args.iter().any(|arg| arg == "--bench");
+    let plan = if full { FULL } else { SMOKE };
     let only = args.iter().position(|arg| arg == "--only").and_then(|at| args.get(at + 1));
     let wanted = |name: &str| only.is_none_or(|names| names.split(',').any(|n| n == name));
 
@@ -84,5 +92,9 @@ fn main() {
     if wanted("size") {
         program::size(&mut report);
     }
-    if args.iter().any(|arg| arg == "--markdown") { report.markdown() } else { report.print() }
+    match () {
+        () if !full => println!("{} measurements work; `cargo bench --bench spine` takes them.", report.len()),
+        () if args.iter().any(|arg| arg == "--markdown") => report.markdown(),
+        () => report.print(),
+    }
 }

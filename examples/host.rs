@@ -17,9 +17,7 @@ use astudio::contract::turn::Watched;
 use astudio::contract::wire::{Events, Json, NoBody, NoQuery};
 use astudio::rules::policy::TenantToolingPolicy;
 use astudio::rules::scope::RequestScope;
-use astudio::tools::{
-    Granted, HostTool, HostToolkit, HostTools, Look, Method, Registry, Tool, ToolError, async_trait,
-};
+use astudio::tools::{Granted, HostTool, HostToolkit, HostTools, Look, Method, Registry, Tool, ToolError, async_trait};
 use astudio::{Builder, Caller, Client, Request, ScopeResolver, SignIn, Store, StoreSettings};
 use futures_util::StreamExt as _;
 use schemars::JsonSchema;

@@ -40,8 +40,9 @@ async fn check(world: &World) -> u64 {
 fn fill(tx: &mut dyn Tx, from: u64) -> Result<(), StoreError> {
     let partition = Partition::tenant(TENANT).unwrap();
     for n in from..from + AT_ONCE {
-        let subject = format!("agent:agent_{:05}", n % 1_000);
-        let body = json!({ "fields": ["description"], "agent_id": "00000000-0000-4000-8000-000000000000", "version": n });
+        let subject = format!("agent:agent-{:05}", n % 1_000);
+        let body =
+            json!({ "fields": ["description"], "agent_id": "00000000-0000-4000-8000-000000000000", "version": n });
         let entry = Entry { partition: &partition, actor: "owner", action: "agent.updated", subject: &subject, body };
         journal::record(tx, Micros::now(), entry)?;
     }

@@ -15,8 +15,8 @@ use rules::scope::{BoundRequest, RequestScope, ScopeAgent, ToolScope};
 use std::hint::black_box;
 use std::sync::Arc;
 use std::time::Instant;
-use tools::{Args, Facts, Registry};
 use toolkits::desk;
+use tools::{Args, Facts, Registry};
 use trust::approvals::life::{Act, Life, Who};
 
 /// A resolver that has its answer ready: reading a membership is measured by the reads of agents.
@@ -56,7 +56,8 @@ pub async fn gates(plan: &Plan, report: &mut Report) {
         expires_at: Micros(i64::MAX),
         decided_at: Some(Micros::now()),
     };
-    let write = engine.registry.lookup(desk::TOOLKIT).unwrap().facts().find(|f| f.needs_approval()).unwrap().name().to_owned();
+    let write =
+        engine.registry.lookup(desk::TOOLKIT).unwrap().facts().find(|f| f.needs_approval()).unwrap().name().to_owned();
 
     let mut parts = [const { Vec::new() }; 4];
     let mut whole = Vec::new();

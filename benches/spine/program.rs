@@ -13,7 +13,8 @@ pub fn start(home: TempDir, plan: &Plan, report: &mut Report) {
     let run = || {
         let since = Instant::now();
         let mut program = Command::new(PROGRAM);
-        let status = program.arg("--json").arg("me").arg("--home").arg(home.path()).stdout(Stdio::null()).status().unwrap();
+        let status =
+            program.arg("--json").arg("me").arg("--home").arg(home.path()).stdout(Stdio::null()).status().unwrap();
         assert!(status.success());
         since.elapsed().as_secs_f64() * 1e3
     };

@@ -71,6 +71,11 @@ impl Report {
         });
     }
 
+    /// How many figures there are.
+    pub fn len(&self) -> usize {
+        self.rows.len()
+    }
+
     /// Something that belongs to the table.
     pub fn note(&mut self, note: String) {
         self.notes.push(note);

@@ -67,7 +67,7 @@ impl World {
 
 /// The name of an agent.
 pub fn name(n: usize) -> String {
-    format!("agent_{n:05}")
+    format!("agent-{n:05}")
 }
 
 pub fn caller(user: &str) -> Caller {

@@ -68,7 +68,10 @@ pub async fn open(places: &Places, settings: &Settings) -> Result<App> {
         .registry(registry(places))
         .policy(policy(settings.host.policy))
         .resolver(Arc::new(people))
-        .settings(EngineSettings { class_allowlist: settings.host.class_allowlist.clone(), runtime: settings.turn.runtime() })
+        .settings(EngineSettings {
+            class_allowlist: settings.host.class_allowlist.clone(),
+            runtime: settings.turn.runtime(),
+        })
         .build();
     Ok(App { engine, user: whose.user, tenant: whose.tenant })
 }

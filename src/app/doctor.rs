@@ -68,7 +68,10 @@ pub async fn examine(places: &Places, settings: &Settings, speak_as: Option<&str
     let own = settings.host.policy;
     checks.push(ok("policy of this home", format!("{} ({})", preset(own), describe(own))));
     let server = PolicyPreset::DenyAll;
-    checks.push(ok("policy of a server", format!("{} unless its host gives another ({})", preset(server), describe(server))));
+    checks.push(ok(
+        "policy of a server",
+        format!("{} unless its host gives another ({})", preset(server), describe(server)),
+    ));
     Diagnosis {
         ok: checks.iter().all(|check| check.state != State::Fail),
         checks,
@@ -110,7 +113,11 @@ fn config(places: &Places) -> Check {
 fn variables() -> Check {
     let names = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
     let unknown = unknown_variables(names);
-    if unknown.is_empty() { ok("environment", "no unknown variables") } else { warn("environment", format!("unknown and without effect: {}", unknown.join(", "))) }
+    if unknown.is_empty() {
+        ok("environment", "no unknown variables")
+    } else {
+        warn("environment", format!("unknown and without effect: {}", unknown.join(", ")))
+    }
 }
 
 /// Checks the database and its schema; answers whether the home can be used as it is.
@@ -129,7 +136,10 @@ async fn database(places: &Places, checks: &mut Vec<Check>) -> bool {
             true
         }
         Ok(report) => {
-            checks.push(warn("schema", format!("{}, {} steps pending: `astudio migrate apply`", report.from, report.pending.len())));
+            checks.push(warn(
+                "schema",
+                format!("{}, {} steps pending: `astudio migrate apply`", report.from, report.pending.len()),
+            ));
             false
         }
         Err(error) => {
@@ -142,7 +152,8 @@ async fn database(places: &Places, checks: &mut Vec<Check>) -> bool {
 /// Where the master key comes from, without making one.
 fn vault(places: &Places) -> Check {
     let file = places.home.join("vault.key");
-    let numbered = variable("VAULT_ACTIVE_KEY_ID").or_else(|| (0..=255).find_map(|n| variable(&format!("VAULT_MASTER_KEY_v{n}"))));
+    let numbered =
+        variable("VAULT_ACTIVE_KEY_ID").or_else(|| (0..=255).find_map(|n| variable(&format!("VAULT_MASTER_KEY_v{n}"))));
     let source = if numbered.is_some() {
         "VAULT_MASTER_KEY_v… and VAULT_ACTIVE_KEY_ID"
     } else if variable("MASTER_ENCRYPTION_KEY").is_some() {
@@ -159,7 +170,14 @@ fn vault(places: &Places) -> Check {
 }
 
 fn stranger() -> Check {
-    ok("you", format!("{}, Admin of the tenant {}, as soon as the home is made and up to date", own_user(), builder::OWN_TENANT))
+    ok(
+        "you",
+        format!(
+            "{}, Admin of the tenant {}, as soon as the home is made and up to date",
+            own_user(),
+            builder::OWN_TENANT
+        ),
+    )
 }
 
 async fn you(places: &Places, settings: &Settings, speak_as: Option<&str>) -> Check {

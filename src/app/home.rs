@@ -26,7 +26,12 @@ impl Places {
         };
         let config = match config {
             Some(file) if file.is_file() => Some(file),
-            Some(file) => return Err(invalid(&format!("There is no settings file {}. Check --config or ASTUDIO_CONFIG.", file.display()))),
+            Some(file) => {
+                return Err(invalid(&format!(
+                    "There is no settings file {}. Check --config or ASTUDIO_CONFIG.",
+                    file.display()
+                )));
+            }
             None => std::iter::once(home.clone())
                 .chain(dirs.map(|d| d.config_dir().to_owned()))
                 .map(|folder| folder.join("config.toml"))

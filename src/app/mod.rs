@@ -11,6 +11,6 @@ pub use builder::{App, open, open_store, speak_as, store_fault};
 pub use home::{Places, own_user};
 pub use models::{Models, Provider};
 pub use settings::{
-    HostSettings, Kind, LogSettings, PolicyPreset, ProviderSettings, RehearsalSettings, Settings, TurnSettings,
-    leaves, unknown_variables,
+    HostSettings, Kind, LogSettings, PolicyPreset, ProviderSettings, RehearsalSettings, Settings, TurnSettings, leaves,
+    unknown_variables,
 };

@@ -89,7 +89,10 @@ impl Models {
 
     fn no_provider(&self, name: &str) -> String {
         let names: Vec<&str> = self.providers.keys().map(String::as_str).collect();
-        format!("there is no provider `{name}`; there are {}, and others can be added to the settings", names.join(", "))
+        format!(
+            "there is no provider `{name}`; there are {}, and others can be added to the settings",
+            names.join(", ")
+        )
     }
 }
 
@@ -143,7 +146,8 @@ impl ModelSource for Models {
         let named = models::parse_llm(llm)?;
         let provider = self.provider(&named.provider).ok_or_else(|| self.no_provider(&named.provider))?;
         let name = provider.config.name.clone();
-        let fallback = || if name == REHEARSAL { Some(DEFAULT_SCRIPT.to_owned()) } else { provider.default_model.clone() };
+        let fallback =
+            || if name == REHEARSAL { Some(DEFAULT_SCRIPT.to_owned()) } else { provider.default_model.clone() };
         let model = named.model.or_else(fallback).ok_or_else(|| {
             format!("the provider `{name}` has no default model; write `{name}:MODEL`, or set `default_model` for it")
         })?;

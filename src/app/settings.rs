@@ -204,9 +204,13 @@ impl Settings {
             }
         }
         for flag in flags {
-            let (leaf, value) = flag.split_once('=').ok_or_else(|| invalid(format!("--set {flag}: write KEY=VALUE")))?;
+            let (leaf, value) =
+                flag.split_once('=').ok_or_else(|| invalid(format!("--set {flag}: write KEY=VALUE")))?;
             if !leaves.iter().any(|known| known == leaf) {
-                return Err(invalid(format!("--set {leaf}: there is no such setting; there are {}", leaves.join(", "))));
+                return Err(invalid(format!(
+                    "--set {leaf}: there is no such setting; there are {}",
+                    leaves.join(", ")
+                )));
             }
             settings = settings.with(leaf, value).map_err(|why| invalid(format!("--set {leaf}: {why}")))?;
         }
@@ -252,13 +256,19 @@ impl Settings {
         for (name, provider) in &self.providers {
             let known = models::catalog::provider(name).is_some();
             if !models::parse_llm(name).is_ok_and(|llm| llm.model.is_none() && llm.provider == *name) {
-                return Err(invalid(format!("providers.{name}: a provider's name is lower case letters, digits, `-`, `_` and `.`")));
+                return Err(invalid(format!(
+                    "providers.{name}: a provider's name is lower case letters, digits, `-`, `_` and `.`"
+                )));
             }
             if name == "rehearsal" {
-                return Err(invalid("providers.rehearsal: the rehearsal is built in; put scripts into `rehearsal.folders`"));
+                return Err(invalid(
+                    "providers.rehearsal: the rehearsal is built in; put scripts into `rehearsal.folders`",
+                ));
             }
             if !known && provider.base_url.is_none() {
-                return Err(invalid(format!("providers.{name}: `base_url` is missing, and the program knows no provider of this name")));
+                return Err(invalid(format!(
+                    "providers.{name}: `base_url` is missing, and the program knows no provider of this name"
+                )));
             }
             if let Some(model) = &provider.default_model
                 && !provider.models.is_empty()
@@ -278,15 +288,22 @@ fn invalid(message: impl Into<String>) -> StudioError {
 
 fn read_file(path: &Path) -> Result<Settings> {
     let name = path.display();
-    let text = std::fs::read_to_string(path).map_err(|e| invalid(format!("{name}: the file cannot be read ({})", e.kind())))?;
+    let text = std::fs::read_to_string(path)
+        .map_err(|e| invalid(format!("{name}: the file cannot be read ({})", e.kind())))?;
     Settings::parse(&text).map_err(|why| invalid(format!("{name}: {why}")))
 }
 
 /// The value as the type that the setting has.
 fn typed(old: &toml::Value, text: &str) -> std::result::Result<toml::Value, String> {
     Ok(match old {
-        toml::Value::Integer(_) => text.trim().parse::<i64>().map(toml::Value::Integer).map_err(|_| format!("`{text}` is no whole number"))?,
-        toml::Value::Boolean(_) => text.trim().parse::<bool>().map(toml::Value::Boolean).map_err(|_| format!("`{text}` is neither true nor false"))?,
+        toml::Value::Integer(_) => {
+            text.trim().parse::<i64>().map(toml::Value::Integer).map_err(|_| format!("`{text}` is no whole number"))?
+        }
+        toml::Value::Boolean(_) => text
+            .trim()
+            .parse::<bool>()
+            .map(toml::Value::Boolean)
+            .map_err(|_| format!("`{text}` is neither true nor false"))?,
         toml::Value::Array(_) => {
             let parts = text.split(',').map(str::trim).filter(|t| !t.is_empty());
             toml::Value::Array(parts.map(|t| toml::Value::String(t.to_owned())).collect())
@@ -340,7 +357,8 @@ mod tests {
     #[test]
     fn a_later_layer_wins() {
         let file = "[turn]\nsteps = 2\ntokens = 20\nseconds = 5\n";
-        let settings = load(file, &[("ASTUDIO_TURN_TOKENS", "30"), ("ASTUDIO_TURN_SECONDS", "6")], &["turn.seconds=7"]).unwrap();
+        let settings =
+            load(file, &[("ASTUDIO_TURN_TOKENS", "30"), ("ASTUDIO_TURN_SECONDS", "6")], &["turn.seconds=7"]).unwrap();
         assert_eq!((settings.turn.steps, settings.turn.tokens, settings.turn.seconds), (2, 30, 7));
         assert_eq!(settings.turn.wait_seconds, Settings::default().turn.wait_seconds);
         let settings = load("", &[("ASTUDIO_HOST_CLASS_ALLOWLIST", "A, B")], &["host.policy=deny-all"]).unwrap();

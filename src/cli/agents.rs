@@ -206,7 +206,10 @@ pub async fn run(ctx: &Ctx, command: Command) -> Outcome {
                         agent.updated_at.map_or_else(|| "-".to_owned(), when),
                     ]);
                 }
-                table.write(out, "There are no agents here that you can see. `astudio agents create NAME --llm P:M` makes one.")?;
+                table.write(
+                    out,
+                    "There are no agents here that you can see. `astudio agents create NAME --llm P:M` makes one.",
+                )?;
                 if let Some(Some(cursor)) = &list.next_cursor {
                     out.note(&format!("there are more: --cursor {cursor}"));
                 }

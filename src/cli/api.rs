@@ -79,7 +79,8 @@ pub fn list(out: &Output) -> Outcome {
 }
 
 fn row(meta: &Meta) -> Value {
-    let refusals: Vec<Value> = meta.refusals.iter().map(|(code, status)| json!({ "code": code, "status": status })).collect();
+    let refusals: Vec<Value> =
+        meta.refusals.iter().map(|(code, status)| json!({ "code": code, "status": status })).collect();
     json!({
         "id": meta.id,
         "about": meta.about,
@@ -143,7 +144,9 @@ struct Line {
 pub async fn batch(ctx: &Ctx) -> Outcome {
     let mut lines = BufReader::new(tokio::io::stdin()).lines();
     // Text that is no UTF-8 ends the batch: where the next line begins is not known.
-    while let Some(line) = lines.next_line().await.map_err(|e| usage(format!("stdin cannot be read as text ({}).", e.kind())))? {
+    while let Some(line) =
+        lines.next_line().await.map_err(|e| usage(format!("stdin cannot be read as text ({}).", e.kind())))?
+    {
         if line.trim().is_empty() {
             continue;
         }

@@ -4,10 +4,10 @@ use super::ctx::{Ctx, read_text};
 use super::exit::{Failure, Outcome, usage};
 use super::watch::{finish, watch};
 use contract::StudioError;
-use contract::ops::common::{IdPath, NamePath, Page};
 use contract::ops::agents::ListAgents;
+use contract::ops::common::{IdPath, NamePath, Page};
 use contract::ops::test::{AskBody, AskStream, ListTestSessions, SessionQuery, Transcript};
-use contract::ops::turns::{ResumeTurn, TurnEvents};
+use contract::ops::turns::{GetTurn, ResumeTurn, TurnEvents};
 use contract::wire::{Json, NoBody, NoPath, NoQuery};
 use std::path::Path;
 
@@ -65,12 +65,20 @@ pub async fn run(ctx: &Ctx, args: AskArgs) -> Outcome {
 /// Takes a turn up again and watches it to its end; a finished one says its answer.
 pub async fn resume(ctx: &Ctx, turn: &str, no_wait: bool) -> Outcome {
     let path = || IdPath { id: turn.to_owned() };
-    let Json(answer) = ctx.call::<ResumeTurn>(path(), NoQuery, NoBody).await?;
+    let Json(answer) = ctx.call::<GetTurn>(path(), NoQuery, NoBody).await?;
     if answer.status.is_over() {
         return finish(ctx, turn, true).await;
     }
     let events = ctx.call::<TurnEvents>(path(), NoQuery, NoBody).await?;
-    watch(ctx, events, no_wait).await
+    let mut watching = std::pin::pin!(watch(ctx, events, no_wait));
+    // Answers only when the turn rests, so it runs beside the watching; a refusal ends both.
+    tokio::select! {
+        outcome = &mut watching => outcome,
+        resumed = ctx.call::<ResumeTurn>(path(), NoQuery, NoBody) => {
+            resumed?;
+            watching.await
+        }
+    }
 }
 
 /// Id of the last turn of the caller's session with this name.

@@ -51,10 +51,12 @@ pub async fn run(ctx: &Ctx, command: Command) -> Outcome {
         }
         Command::Verify { root: Some(file) } => {
             platform(ctx).await?;
-            let kept: ExportedRoot = serde_json::from_str(&read_text(&file)?)
-                .map_err(|e| usage(format!("{} holds no root as `astudio audit seal --export` writes it: {e}.", file.display())))?;
+            let kept: ExportedRoot = serde_json::from_str(&read_text(&file)?).map_err(|e| {
+                usage(format!("{} holds no root as `astudio audit seal --export` writes it: {e}.", file.display()))
+            })?;
             let store = &ctx.app.engine.store;
-            let report = store.read_long(move |tx| verify(tx, Some(&kept))).await.map_err(engine::errors::from_store)?;
+            let report =
+                store.read_long(move |tx| verify(tx, Some(&kept))).await.map_err(engine::errors::from_store)?;
             show(ctx, &report)
         }
         Command::Seal { export } => {
@@ -67,7 +69,9 @@ pub async fn run(ctx: &Ctx, command: Command) -> Outcome {
                 let root = root.ok_or_else(|| StudioError::not_found("Root", "newest"))?;
                 ctx.out.json(&root)?;
             } else {
-                ctx.out.answer(&json!({ "sealed": sealed, "root": root }), |out| out.line(&format!("Sealed {sealed} entries.")))?;
+                ctx.out.answer(&json!({ "sealed": sealed, "root": root }), |out| {
+                    out.line(&format!("Sealed {sealed} entries."))
+                })?;
             }
             Ok(Exit::Done)
         }

@@ -52,7 +52,8 @@ pub fn text_or_file(value: String) -> Result<String, Failure> {
 
 /// The text of a file; `-` is stdin.
 pub fn read_text(file: &Path) -> Result<String, Failure> {
-    let read = if file == Path::new("-") { std::io::read_to_string(std::io::stdin()) } else { std::fs::read_to_string(file) };
+    let read =
+        if file == Path::new("-") { std::io::read_to_string(std::io::stdin()) } else { std::fs::read_to_string(file) };
     read.map_err(|e| usage(format!("{} cannot be read as text ({}).", file.display(), e.kind())))
 }
 

@@ -2,7 +2,7 @@
 
 use super::ctx::Ctx;
 use super::exit::{Exit, Outcome};
-use super::table::{Table, record};
+use super::table::record;
 use crate::app::demo::{self, Options};
 
 /// Arguments of `astudio demo`.
@@ -38,11 +38,10 @@ pub async fn run(ctx: &Ctx, args: DemoArgs) -> Outcome {
             return Ok(());
         }
         out.heading("Try:")?;
-        let mut table = Table::new(&["COMMAND", "WHAT YOU SEE"]);
-        for step in &report.tries {
-            table.row([format!("{} {}", ctx.again, step.command), step.what.to_owned()]);
-        }
-        table.write(out, "")
+        report
+            .tries
+            .iter()
+            .try_for_each(|step| out.line(&format!("  {} {}\n      {}", ctx.again, step.command, step.what)))
     })?;
     Ok(Exit::Done)
 }

@@ -36,7 +36,11 @@ fn words(out: &Output, found: &Diagnosis) -> io::Result<()> {
             (None, true) => format!("none; set {}", provider.key_variables.join(" or ")),
             (None, false) => "none needed".to_owned(),
         };
-        table.row([provider.provider.clone(), key, if provider.own_address { "from the settings" } else { "its own" }.to_owned()]);
+        table.row([
+            provider.provider.clone(),
+            key,
+            if provider.own_address { "from the settings" } else { "its own" }.to_owned(),
+        ]);
     }
     table.write(out, "")
 }

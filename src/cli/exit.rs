@@ -62,7 +62,9 @@ pub fn usage(message: impl Into<String>) -> Failure {
 pub fn exit_of(error: &StudioError) -> Exit {
     match error.code {
         // These answer with the status of another case, so as not to tell more than they must.
-        Code::StudioDisabled | Code::ToolingNotPermitted | Code::BotClassNotAllowed | Code::TenantRequired => Exit::Refused,
+        Code::StudioDisabled | Code::ToolingNotPermitted | Code::BotClassNotAllowed | Code::TenantRequired => {
+            Exit::Refused
+        }
         Code::KeySourceUnavailable | Code::ReloadFailed => Exit::Failed,
         _ => match error.status {
             400 | 405 | 413 | 415 | 422 => Exit::Usage,
@@ -79,10 +81,16 @@ pub fn hint(error: &StudioError) -> Option<&'static str> {
     Some(match error.code {
         Code::VersionConflict => "read it again with `astudio agents show NAME`, then use the new --expected-version",
         Code::VaultUnavailable => "`astudio doctor` says where the master key of this home should be",
-        Code::KeySourceUnavailable => "store a key with `astudio keys set PROVIDER`, or set the provider's variable; `astudio doctor` lists them",
+        Code::KeySourceUnavailable => {
+            "store a key with `astudio keys set PROVIDER`, or set the provider's variable; `astudio doctor` lists them"
+        }
         Code::KeySourceRequired => "say which key pays with --key-source server or --key-source byok",
-        Code::Unauthorized => "`astudio doctor` says who you are here; --as USER@TENANT speaks for another user of this home",
-        Code::TurnOpen => "`astudio ask --resume SESSION` takes the open turn up again; another --session starts afresh",
+        Code::Unauthorized => {
+            "`astudio doctor` says who you are here; --as USER@TENANT speaks for another user of this home"
+        }
+        Code::TurnOpen => {
+            "`astudio ask --resume SESSION` takes the open turn up again; another --session starts afresh"
+        }
         Code::ConfirmationRequired => "let an agent call it: `astudio ask AGENT …` asks for approval",
         Code::ApprovalExpired => "`astudio approvals reask ID` asks again",
         Code::AlreadyDecided => "`astudio approvals show ID` says who decided what",

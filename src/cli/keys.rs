@@ -43,12 +43,15 @@ pub async fn run(ctx: &Ctx, command: Command) -> Outcome {
         Command::Set { provider, env } => {
             let body = KeyStore { provider, api_key: key(env)? };
             let Json(stored) = ctx.call::<StoreKey>(OptionalProviderPath::default(), NoQuery, body).await?;
-            ctx.out.answer(&stored, |out| out.line(&format!("Stored a key for {}: {}", stored.provider, stored.masked)))?;
+            ctx.out
+                .answer(&stored, |out| out.line(&format!("Stored a key for {}: {}", stored.provider, stored.masked)))?;
         }
         Command::Delete { provider } => {
             let path = OptionalProviderPath { provider: Some(provider) };
             let Json(deleted) = ctx.call::<DeleteKey>(path, NoQuery, NoBody).await?;
-            ctx.out.answer(&deleted, |out| out.line(&format!("There is no key of yours for {} any more.", deleted.provider)))?;
+            ctx.out.answer(&deleted, |out| {
+                out.line(&format!("There is no key of yours for {} any more.", deleted.provider))
+            })?;
         }
     }
     Ok(Exit::Done)
@@ -59,9 +62,12 @@ fn key(variable: Option<String>) -> Result<String, Failure> {
         Some(name) => std::env::var(&name).map_err(|_| usage(format!("The variable {name} is not set.")))?,
         // A terminal would show the key while it is typed.
         None if std::io::stdin().is_terminal() => {
-            return Err(usage("Pipe the key in, as in `astudio keys set PROVIDER < FILE`, or name a variable with --env."));
+            return Err(usage(
+                "Pipe the key in, as in `astudio keys set PROVIDER < FILE`, or name a variable with --env.",
+            ));
         }
-        None => std::io::read_to_string(std::io::stdin()).map_err(|e| usage(format!("stdin cannot be read as text ({}).", e.kind())))?,
+        None => std::io::read_to_string(std::io::stdin())
+            .map_err(|e| usage(format!("stdin cannot be read as text ({}).", e.kind())))?,
     };
     let key = key.trim();
     if key.is_empty() {

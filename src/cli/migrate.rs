@@ -3,9 +3,9 @@
 use super::ctx::Bare;
 use super::exit::{Exit, Outcome};
 use crate::app;
-use store::migrate::Step;
-use store::MigrateReport;
 use serde_json::{Value, json};
+use store::MigrateReport;
+use store::migrate::Step;
 
 /// Commands over the schema.
 #[derive(Debug, clap::Subcommand)]

@@ -56,7 +56,12 @@ Try:
 
 /// The arguments of the program.
 #[derive(Debug, Parser)]
-#[command(name = "astudio", version, about = "A terminal workbench for LLM agents of many tenants", propagate_version = true)]
+#[command(
+    name = "astudio",
+    version,
+    about = "A terminal workbench for LLM agents of many tenants",
+    propagate_version = true
+)]
 pub struct Args {
     #[command(flatten)]
     global: Global,

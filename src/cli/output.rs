@@ -44,7 +44,11 @@ impl Output {
     }
 
     /// The answer as JSON, or as `words` says it.
-    pub fn answer<T: Serialize + ?Sized>(&self, value: &T, words: impl FnOnce(&Self) -> io::Result<()>) -> io::Result<()> {
+    pub fn answer<T: Serialize + ?Sized>(
+        &self,
+        value: &T,
+        words: impl FnOnce(&Self) -> io::Result<()>,
+    ) -> io::Result<()> {
         if self.json { self.json(value) } else { words(self) }
     }
 
@@ -126,7 +130,10 @@ fn detail_lines(error: &StudioError) -> Vec<String> {
 /// JSON text in which characters that a terminal would obey or hide are written as escapes. They can only stand inside
 /// strings, so the value stays the same.
 fn escaped(json: &str) -> std::borrow::Cow<'_, str> {
-    let steers = |c: char| c == '\u{7f}' || (!c.is_ascii() && Safe::clean(c.encode_utf8(&mut [0; 4])).as_str() != c.encode_utf8(&mut [0; 4]));
+    let steers = |c: char| {
+        c == '\u{7f}'
+            || (!c.is_ascii() && Safe::clean(c.encode_utf8(&mut [0; 4])).as_str() != c.encode_utf8(&mut [0; 4]))
+    };
     if !json.chars().any(steers) {
         return json.into();
     }

@@ -126,7 +126,13 @@ pub async fn tenants(ctx: &Ctx, command: Tenants) -> Outcome {
             ctx.out.answer(&list, |out| {
                 let mut table = Table::new(&["ID", "NAME", "ACTIVE", "APPROVALS", "CREATED"]);
                 for t in &list.tenants {
-                    table.row([t.id.clone(), t.name.clone(), yes_no(t.active), t.approvals.clone(), when(t.created_at)]);
+                    table.row([
+                        t.id.clone(),
+                        t.name.clone(),
+                        yes_no(t.active),
+                        t.approvals.clone(),
+                        when(t.created_at),
+                    ]);
                 }
                 table.write(out, "There are no tenants.")
             })?;
@@ -166,13 +172,21 @@ pub async fn users(ctx: &Ctx, command: Users) -> Outcome {
             ctx.out.answer(&list, |out| {
                 let mut table = Table::new(&["ID", "NAME", "EMAIL", "ACTIVE", "CREATED"]);
                 for u in &list.users {
-                    table.row([u.id.clone(), u.name.clone(), or_dash(u.email.as_deref()), yes_no(u.active), when(u.created_at)]);
+                    table.row([
+                        u.id.clone(),
+                        u.name.clone(),
+                        or_dash(u.email.as_deref()),
+                        yes_no(u.active),
+                        when(u.created_at),
+                    ]);
                 }
                 table.write(out, "There are no users.")
             })?;
             return Ok(Exit::Done);
         }
-        Users::Create { id, name, email } => ctx.call::<CreateUser>(NoPath {}, NoQuery, UserCreate { id, name, email }).await?,
+        Users::Create { id, name, email } => {
+            ctx.call::<CreateUser>(NoPath {}, NoQuery, UserCreate { id, name, email }).await?
+        }
         Users::Show { id } => ctx.call::<GetUser>(IdPath { id }, NoQuery, NoBody).await?,
         Users::Edit { id, name, email, no_email, active } => {
             something(name.is_some() || email.is_some() || no_email || active.is_some())?;
@@ -211,14 +225,21 @@ pub async fn members(ctx: &Ctx, command: Members) -> Outcome {
             ctx.out.answer(&list, |out| {
                 let mut table = Table::new(&["USER", "ROLE", "GROUPS", "SINCE"]);
                 for m in &list.members {
-                    table.row([m.user.clone(), m.role.as_str().to_owned(), or_dash(Some(&m.groups.join(", "))), when(m.since)]);
+                    table.row([
+                        m.user.clone(),
+                        m.role.as_str().to_owned(),
+                        or_dash(Some(&m.groups.join(", "))),
+                        when(m.since),
+                    ]);
                 }
                 table.write(out, "There are no members.")
             })?;
             return Ok(Exit::Done);
         }
         Members::Show { user } => ctx.call::<GetMember>(UserPath { user }, NoQuery, NoBody).await?,
-        Members::Set { user, role, groups } => ctx.call::<PutMember>(UserPath { user }, NoQuery, MemberPut { role, groups }).await?,
+        Members::Set { user, role, groups } => {
+            ctx.call::<PutMember>(UserPath { user }, NoQuery, MemberPut { role, groups }).await?
+        }
         Members::Remove { user } => {
             let Json(gone) = ctx.call::<DeleteMember>(UserPath { user }, NoQuery, NoBody).await?;
             ctx.out.answer(&gone, |out| out.line(&format!("{} is no member any more.", gone.user)))?;

@@ -73,7 +73,13 @@ fn no_key_is_ever_an_argument() {
 
 #[test]
 fn the_command_for_another_terminal_is_quoted() {
-    let mut global = Global { json: false, home: Some("/a b/it's".into()), config: None, speak_as: Some("ann@acme".into()), set: Vec::new() };
+    let mut global = Global {
+        json: false,
+        home: Some("/a b/it's".into()),
+        config: None,
+        speak_as: Some("ann@acme".into()),
+        set: Vec::new(),
+    };
     assert_eq!(again(&global), r"astudio --home '/a b/it'\''s' --as ann@acme");
     global.home = None;
     global.speak_as = None;

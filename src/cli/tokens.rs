@@ -47,7 +47,8 @@ pub async fn run(ctx: &Ctx, command: Command) -> Outcome {
                 ctx.call::<ListTokens>(NoPath {}, NoQuery, NoBody).await?
             };
             ctx.out.answer(&list, |out| {
-                let mut table = Table::new(&["ID", "NAME", "PREFIX", "USER", "SCOPES", "CREATED", "EXPIRES", "LAST USED"]);
+                let mut table =
+                    Table::new(&["ID", "NAME", "PREFIX", "USER", "SCOPES", "CREATED", "EXPIRES", "LAST USED"]);
                 for token in &list.tokens {
                     let scopes = if token.scopes.is_empty() { "all".to_owned() } else { token.scopes.join(", ") };
                     table.row([

@@ -79,7 +79,10 @@ fn standing(ctx: &Ctx, answer: &AskAnswer) -> Exit {
     match answer.status {
         TurnStatus::Done => Exit::Done,
         TurnStatus::Waiting => {
-            note(format!("The turn waits for a person. Go on with: {} ask --resume {} --agent {}", ctx.again, answer.session, answer.agent_name));
+            note(format!(
+                "The turn waits for a person. Go on with: {} ask --resume {} --agent {}",
+                ctx.again, answer.session, answer.agent_name
+            ));
             Exit::Waiting
         }
         TurnStatus::Running => {
@@ -177,10 +180,10 @@ impl Watcher<'_> {
         Ok(())
     }
 
-    /// Tells the person something beside the answer.
+    /// Tells the person something beside the answer. One line: words of a tool or a provider must not look like ours.
     fn tell(&self, text: &str) {
         if !self.ctx.out.is_json() {
-            self.ctx.out.note(&format!("· {text}"));
+            self.ctx.out.note(&format!("· {}", text::Safe::clean(text.trim_end())));
         }
     }
 
@@ -196,7 +199,8 @@ impl Watcher<'_> {
         for line in lines(&fields(&view)) {
             out.note(&format!("  {line}"));
         }
-        let who = if view.may_decide { "approve in another terminal" } else { "somebody who may decide it approves with" };
+        let who =
+            if view.may_decide { "approve in another terminal" } else { "somebody who may decide it approves with" };
         out.note(&format!("{who}: {} approvals approve {}", self.ctx.again, view.id));
         out.note(&format!("or reject: {} approvals reject {} --reason TEXT", self.ctx.again, view.id));
         Ok(())

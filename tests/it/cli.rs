@@ -2,7 +2,7 @@
 
 use astudio::app::{Kind, Settings};
 use serde_json::{Value, json};
-use std::io::Write as _;
+use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use tempfile::TempDir;
@@ -56,8 +56,9 @@ impl Cli {
         all.push("--json");
         let output = self.run(&all);
         let text = String::from_utf8(output.stdout).unwrap();
-        let value = serde_json::from_str(&text)
-            .unwrap_or_else(|e| panic!("{args:?} printed no JSON ({e}): {text}\n{}", String::from_utf8_lossy(&output.stderr)));
+        let value = serde_json::from_str(&text).unwrap_or_else(|e| {
+            panic!("{args:?} printed no JSON ({e}): {text}\n{}", String::from_utf8_lossy(&output.stderr))
+        });
         (output.status.code().unwrap(), value)
     }
 
@@ -126,7 +127,15 @@ fn without_a_name_the_person_is_me() {
 #[test]
 fn faults_of_the_command_line_are_usage_errors() {
     let cli = Cli::new();
-    for args in [&["nothing"][..], &["agents"], &["agents", "show"], &["me", "--nope"], &["ask"], &["ask", "a"], &["approvals", "list", "--status", "odd"]] {
+    for args in [
+        &["nothing"][..],
+        &["agents"],
+        &["agents", "show"],
+        &["me", "--nope"],
+        &["ask"],
+        &["ask", "a"],
+        &["approvals", "list", "--status", "odd"],
+    ] {
         let output = cli.run(args);
         assert_eq!(output.status.code(), Some(USAGE), "{args:?}");
         assert!(output.stdout.is_empty(), "{args:?}");
@@ -168,8 +177,19 @@ fn the_life_of_an_agent() {
     let prompt = cli.dir.path().join("prompt.txt");
     std::fs::write(&prompt, "Be short.\n").unwrap();
     let made = cli.done(&[
-        "agents", "create", "My Desk!", "--llm", "rehearsal:greeter", "--prompt", &format!("@{}", prompt.display()),
-        "--description", "greets", "--category", "demo", "--temperature", "0.5",
+        "agents",
+        "create",
+        "My Desk!",
+        "--llm",
+        "rehearsal:greeter",
+        "--prompt",
+        &format!("@{}", prompt.display()),
+        "--description",
+        "greets",
+        "--category",
+        "demo",
+        "--temperature",
+        "0.5",
     ]);
     assert_eq!((made["name"].as_str(), made["version"].as_i64()), (Some("my-desk"), Some(1)));
     let shown = cli.done(&["agents", "show", "my-desk"]);
@@ -178,7 +198,17 @@ fn the_life_of_an_agent() {
     let list = cli.done(&["agents", "list"]);
     assert_eq!(list["count"], 1);
 
-    let edited = cli.done(&["agents", "edit", "my-desk", "--clear", "prompt", "--description", "says hello", "--expected-version", "1"]);
+    let edited = cli.done(&[
+        "agents",
+        "edit",
+        "my-desk",
+        "--clear",
+        "prompt",
+        "--description",
+        "says hello",
+        "--expected-version",
+        "1",
+    ]);
     assert_eq!((edited["version"].as_i64(), edited["description"].as_str()), (Some(2), Some("says hello")));
     cli.fails(&["agents", "edit", "my-desk", "--llm", "x:y", "--expected-version", "1"], CONFLICT, "version_conflict");
     cli.fails(&["agents", "create", "my-desk"], CONFLICT, "name_taken");
@@ -340,14 +370,21 @@ fn a_write_waits_for_a_person_and_goes_on_after_the_decision() {
     assert_eq!(output.status.code(), Some(WAITING), "{:?}", words(&output));
     let (_, told) = words(&output);
     let id = pending(&cli);
-    assert!(told.contains(&format!("astudio approvals approve {id}")) || told.contains(&format!("approvals approve {id}")), "{told}");
+    assert!(
+        told.contains(&format!("astudio approvals approve {id}")) || told.contains(&format!("approvals approve {id}")),
+        "{told}"
+    );
     assert!(told.contains("1007"), "{told}");
     let (code, answer) = cli.json(&["ask", "--resume", "s", "--no-wait"]);
     assert_eq!((code, answer["status"].as_str()), (WAITING, Some("waiting")), "{answer}");
     assert_eq!(cli.done(&["approvals", "approve", &id])["decided_by"], "ben");
     cli.fails(&["approvals", "approve", &id], CONFLICT, "already_decided");
     let answer = cli.done(&["ask", "--resume", "s"]);
-    assert_eq!((answer["status"].as_str(), answer["tool_calls"][0]["state"].as_str()), (Some("done"), Some("done")), "{answer}");
+    assert_eq!(
+        (answer["status"].as_str(), answer["tool_calls"][0]["state"].as_str()),
+        (Some("done"), Some("done")),
+        "{answer}"
+    );
     assert_eq!(cli.done(&["approvals", "show", &id])["status"], "consumed");
 }
 
@@ -377,6 +414,30 @@ fn a_waiting_ask_hears_a_decision_made_elsewhere() {
 }
 
 #[test]
+fn ctrl_c_stops_the_turn_and_takes_its_questions_back() {
+    let cli = desk();
+    let mut asking = cli
+        .command(&["ask", "orders-desk", "cancel order 1007"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    // The words on stderr say that it watches, so that the signal cannot come before it listens.
+    let mut told = BufReader::new(asking.stderr.take().unwrap());
+    let mut line = String::new();
+    while !line.contains("or reject:") {
+        line.clear();
+        assert_ne!(told.read_line(&mut line).unwrap(), 0, "it ended without a question");
+    }
+    let sent = Command::new("kill").args(["-INT", &asking.id().to_string()]).status().unwrap();
+    assert!(sent.success());
+    let output = asking.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(FAILED));
+    let list = cli.done(&["approvals", "list"]);
+    assert_eq!(list["approvals"][0]["status"], "withdrawn", "{list}");
+}
+
+#[test]
 fn an_open_question_can_be_taken_back_and_a_turn_stopped() {
     let cli = desk();
     assert_eq!(cli.json(&["ask", "orders-desk", "cancel order 1007", "--no-wait"]).0, WAITING);
@@ -395,7 +456,10 @@ fn the_journal_is_kept_and_checked() {
     cli.done(&["agents", "create", "a", "--llm", "rehearsal:greeter"]);
     assert_eq!(cli.done(&["audit", "verify"])["ok"], true);
     let list = cli.done(&["audit", "list", "--limit", "10"]);
-    assert!(list["entries"].as_array().unwrap().iter().any(|e| e["subject"].as_str().is_some_and(|s| s.contains("a"))), "{list}");
+    assert!(
+        list["entries"].as_array().unwrap().iter().any(|e| e["subject"].as_str().is_some_and(|s| s.contains("a"))),
+        "{list}"
+    );
     let root = cli.run(&["audit", "seal", "--export"]);
     assert_eq!(root.status.code(), Some(DONE));
     let file = cli.dir.path().join("root.json");
@@ -421,7 +485,10 @@ fn the_schema_is_planned_applied_and_verified() {
     let pending = plan["pending"].as_array().unwrap().len();
     assert!(pending > 0);
     let (_, doctor) = cli.json(&["doctor"]);
-    assert!(doctor["checks"].as_array().unwrap().iter().any(|c| c["name"] == "schema" && c["state"] == "warn"), "{doctor}");
+    assert!(
+        doctor["checks"].as_array().unwrap().iter().any(|c| c["name"] == "schema" && c["state"] == "warn"),
+        "{doctor}"
+    );
     assert_eq!(cli.done(&["migrate", "apply"])["applied"].as_array().unwrap().len(), pending);
     assert_eq!(cli.done(&["migrate", "verify"])["pending"], json!([]));
     assert_eq!(cli.done(&["me"])["tenant"], "local");
@@ -433,7 +500,13 @@ fn the_doctor_looks_and_changes_nothing() {
     let found = cli.done(&["doctor"]);
     assert!(!cli.home().exists());
     let check = |found: &Value, name: &str| {
-        found["checks"].as_array().unwrap().iter().find(|c| c["name"] == name).unwrap_or_else(|| panic!("{name}: {found}")).clone()
+        found["checks"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .find(|c| c["name"] == name)
+            .unwrap_or_else(|| panic!("{name}: {found}"))
+            .clone()
     };
     assert!(check(&found, "policy of this home")["detail"].as_str().unwrap().starts_with("own-machine"));
     assert!(check(&found, "policy of a server")["detail"].as_str().unwrap().starts_with("deny-all"));
@@ -442,23 +515,25 @@ fn the_doctor_looks_and_changes_nothing() {
 
     cli.done(&["me"]);
     let secret = "sk-doctor-must-not-say";
-    let output = cli
-        .command(&["doctor", "--json"])
-        .env("GROQ_API_KEY", secret)
-        .env("ASTUDIO_TRUN_STEPS", "1")
-        .output()
-        .unwrap();
+    let output =
+        cli.command(&["doctor", "--json"]).env("GROQ_API_KEY", secret).env("ASTUDIO_TRUN_STEPS", "1").output().unwrap();
     let (text, _) = words(&output);
     assert!(!text.contains(secret));
     let found: Value = serde_json::from_str(&text).unwrap();
     assert!(check(&found, "vault")["detail"].as_str().unwrap().contains("vault.key"));
     assert!(check(&found, "you")["detail"].as_str().unwrap().contains("ann-example in the tenant local, Admin"));
     assert!(check(&found, "environment")["detail"].as_str().unwrap().contains("ASTUDIO_TRUN_STEPS"));
-    let provider = |name: &str| found["providers"].as_array().unwrap().iter().find(|p| p["provider"] == name).unwrap().clone();
+    let provider =
+        |name: &str| found["providers"].as_array().unwrap().iter().find(|p| p["provider"] == name).unwrap().clone();
     assert_eq!(provider("groq")["key_found"], "GROQ_API_KEY");
     assert_eq!(provider("openai")["key_found"], Value::Null);
     let (words, _) = words(&cli.run(&["doctor"]));
-    assert!(words.contains("policy of this home") && words.contains("policy of a server") && words.contains("set OPENAI_API_KEY"), "{words}");
+    assert!(
+        words.contains("policy of this home")
+            && words.contains("policy of a server")
+            && words.contains("set OPENAI_API_KEY"),
+        "{words}"
+    );
 
     std::fs::write(cli.home().join("vault.key"), "broken").unwrap();
     assert_eq!(cli.json(&["doctor"]).0, FAILED);
@@ -475,7 +550,8 @@ fn the_operations_are_listed_and_called_by_id() {
     let body = json!({ "name": "a", "llm": "rehearsal:greeter" }).to_string();
     assert_eq!(cli.done(&["api", "call", "agents.create", "--json-body", &body])["name"], "a");
     assert_eq!(cli.done(&["api", "call", "agents.list", "--query", "limit=1"])["next_cursor"], Value::Null);
-    let output = cli.fed(&["api", "call", "agents.patch", "--path", "name=a", "--body", "-", "--json"], r#"{"description":"x"}"#);
+    let output = cli
+        .fed(&["api", "call", "agents.patch", "--path", "name=a", "--body", "-", "--json"], r#"{"description":"x"}"#);
     assert_eq!(serde_json::from_slice::<Value>(&output.stdout).unwrap()["description"], "x");
     cli.fails(&["api", "call", "agents.patch", "--path", "name=a", "--json-body", "{"], USAGE, "invalid_json");
     cli.fails(&["api", "call", "agents.get"], USAGE, "invalid_request");
@@ -497,7 +573,8 @@ fn a_batch_answers_line_by_line() {
         json!({ "id": "agents.get", "path": { "name": "b" } }).to_string(),
         "not json".to_owned(),
         json!({ "id": "me.get", "as": "bob" }).to_string(),
-        r#"{"id":"agents.patch","path":{"name":"a"},"body":{"model_params":{"max_tokens":99999999999999999999}}}"#.to_owned(),
+        r#"{"id":"agents.patch","path":{"name":"a"},"body":{"model_params":{"max_tokens":99999999999999999999}}}"#
+            .to_owned(),
         json!({ "id": "test.stream", "path": { "name": "a" }, "body": { "query": "Hello" } }).to_string(),
     ]
     .join("\n");
@@ -552,7 +629,9 @@ fn the_example_of_the_settings_holds_every_setting_with_its_default() {
     let lab = settings.providers.remove("lab").unwrap();
     assert!(settings.providers.is_empty());
     assert_eq!(lab.kind, Some(Kind::OpenAi));
-    assert!(lab.base_url.is_some() && lab.key_env.is_some() && lab.default_model.is_some() && lab.window_tokens.is_some());
+    assert!(
+        lab.base_url.is_some() && lab.key_env.is_some() && lab.default_model.is_some() && lab.window_tokens.is_some()
+    );
     assert_eq!(settings, Settings::default());
     for leaf in astudio::app::leaves() {
         let key = leaf.rsplit('.').next().unwrap();

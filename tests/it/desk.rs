@@ -103,7 +103,12 @@ async fn several_writes_of_one_turn_are_decided_one_by_one() {
     }
     let end = ben.end_of(&asked.turn).await.response;
     let lines: Vec<&str> = end.lines().collect();
-    assert!(lines.len() == 2 && lines[0].contains("order 1003 is now cancelled") && lines[1].contains("order 1007 was rejected"), "{end}");
+    assert!(
+        lines.len() == 2
+            && lines[0].contains("order 1003 is now cancelled")
+            && lines[1].contains("order 1007 was rejected"),
+        "{end}"
+    );
     let status = async |id| ben.order(id).await["status"].clone();
     assert_eq!((status(1003).await, status(1007).await), (json!("cancelled"), json!("open")));
 }

@@ -2,11 +2,18 @@
 
 #![allow(missing_docs, clippy::unwrap_used)]
 
+mod binary;
 mod cases_b;
 mod cases_c;
 mod cases_g;
+mod cli;
 mod demo;
 mod desk;
+mod interleave;
 mod invariants;
+mod kill;
+mod ledger;
 mod people;
+mod story;
+mod wire;
 mod world;

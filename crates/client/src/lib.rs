@@ -5,7 +5,9 @@
 
 use contract::wire::{Body, Query, WireReply, WireRequest};
 use contract::{Operation, Result, StudioError};
-use engine::{Caller, Engine, Entry, Serve};
+use engine::Entry;
+
+pub use engine::{Caller, Engine, Serve};
 use std::collections::BTreeMap;
 
 /// A request of an operation, typed.

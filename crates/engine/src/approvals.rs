@@ -218,7 +218,7 @@ impl Serve<ReaskApproval> for Engine {
             credential: who.sign_in.credential.clone(),
             agent_id: head.id,
             session: Some(row.session_name.clone()),
-            text: format!("Ask again: {}", row.tool),
+            text: String::new(),
             model: None,
             key: KeyChoice { use_byok: true, source: None },
         };

@@ -14,6 +14,9 @@ use store::repo::approvals::{self as approval_rows, ApprovalRow};
 use store::repo::{sessions, turns};
 use tools::enter;
 
+/// How a turn begins that asks again for a call of an earlier one.
+const AGAIN: &str = "Ask again: ";
+
 /// What a reload found.
 #[derive(Clone, Debug, Default)]
 pub struct Reload {
@@ -131,11 +134,12 @@ impl Runtime {
     }
 
     /// Asks again for the call of an approval that ended unanswered: a new turn of the same session begins with that call.
-    /// Answers the turn once its approval is open, or the call was refused.
+    /// The words of that turn stand in place of those of `ask`. Answers the new approval once it is open; none when the call
+    /// was refused.
     ///
     /// # Errors
     /// 409 while the session has an open turn.
-    pub async fn ask_again(&self, ask: Ask, old: &ApprovalRow) -> Result<Option<ApprovalRow>, StudioError> {
+    pub async fn ask_again(&self, mut ask: Ask, old: &ApprovalRow) -> Result<Option<ApprovalRow>, StudioError> {
         let (turn, ordinal) = (old.turn_id.clone(), old.ordinal);
         let events = self.store.read(move |tx| turns::events(tx, &turn, 0)).await.map_err(store_refusal)?;
         let state = crate::turn::state::State::of(&events);
@@ -143,6 +147,8 @@ impl Runtime {
             return Err(StudioError::not_found("Call", &ordinal.to_string()));
         };
         let planned = PlannedCall { ordinal: 0, ..call.planned.clone() };
+        // The model gets the words that the call came from, or it could not make sense of its own call.
+        ask.text = format!("{AGAIN}{}", state.text.trim_start_matches(AGAIN));
         let (partition, request) = (ask.partition.clone(), ask.request.clone());
         let begun = self.begin(ask, Some(planned)).await?;
         self.spawn(partition.clone(), begun.turn.clone(), request);

@@ -51,6 +51,11 @@ pub fn pad_start(text: &str, columns: usize) -> String {
     format!("{}{cut}", " ".repeat(fill))
 }
 
+/// What people take for one character each, in order. A cursor moves by these.
+pub fn graphemes(text: &str) -> impl DoubleEndedIterator<Item = &str> {
+    text.graphemes(true)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

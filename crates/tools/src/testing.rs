@@ -141,7 +141,7 @@ impl Harness {
                 Ok(cleared) => cleared.execute(WITHIN).await,
                 Err(why) => not_cleared(&why),
             },
-            Err(refused) => refused,
+            Err(refused) => *refused,
         }
     }
 
@@ -150,7 +150,7 @@ impl Harness {
     /// # Errors
     /// The refusal of a gate.
     pub async fn preview(&self, name: &str, args: Value) -> Result<Option<Value>, CallResult> {
-        let Passed { bound, scope, args } = self.pass(name, args)?;
+        let Passed { bound, scope, args } = self.pass(name, args).map_err(|refused| *refused)?;
         Ok(bound.preview(&scope, &args, WITHIN).await)
     }
 
@@ -160,7 +160,7 @@ impl Harness {
     /// # Errors
     /// The refusal of a gate; nobody is asked about such a call.
     pub async fn approve(&self, name: &str, args: Value) -> Result<Approval, CallResult> {
-        let Passed { bound, args, .. } = self.pass(name, args)?;
+        let Passed { bound, args, .. } = self.pass(name, args).map_err(|refused| *refused)?;
         let trust = self.trust().await.map_err(internal)?;
         let partition = self.partition();
         let facts = bound.facts();
@@ -177,7 +177,8 @@ impl Harness {
                 let (partition, id, request) = &asked;
                 let now = Micros::now();
                 approvals::request(tx, now, request)?;
-                let who = Who { user: if four_eyes { "second-person" } else { &user }, administers: four_eyes, groups: None };
+                let who =
+                    Who { user: if four_eyes { "second-person" } else { &user }, administers: four_eyes, groups: None };
                 approvals::decide(tx, now, 600, partition, id, &who, Act::Approve, None, None)
             })
             .await
@@ -193,7 +194,7 @@ impl Harness {
     pub async fn run(&self, approval: Approval) -> CallResult {
         let (bound, scope) = match self.bound(approval.tool()) {
             Ok(found) => found,
-            Err(refused) => return refused,
+            Err(refused) => return *refused,
         };
         match Cleared::approved(&bound, scope, approval) {
             Ok(cleared) => cleared.execute(WITHIN).await,
@@ -216,16 +217,17 @@ impl Harness {
     }
 
     /// The tool, built behind the scope gate.
-    fn bound(&self, name: &str) -> Result<(Bound, InScope), CallResult> {
+    fn bound(&self, name: &str) -> Result<(Bound, InScope), Box<CallResult>> {
         let Some(entry) = self.registry.entries().find(|entry| entry.facts().any(|facts| facts.name() == name)) else {
             let why: Vec<String> = self.rejected.iter().map(ToString::to_string).collect();
             let why = if why.is_empty() { String::new() } else { format!(" {}.", why.join("; ")) };
-            return Err(failed(Some(Code::NotFound), format!("There is no tool '{name}'.{why}")));
+            return Err(Box::new(failed(Some(Code::NotFound), format!("There is no tool '{name}'.{why}"))));
         };
         let facts = entry.facts().find(|facts| facts.name() == name);
-        let scope = facts.map(|facts| enter(facts, Some(&self.request))).transpose().map_err(|reason| CallResult {
-            value: json!({ "reason": reason.as_str() }),
-            ..failed(Some(Code::ToolScopeUnavailable), format!("The tool cannot be used in this scope ({reason})."))
+        let scope = facts.map(|facts| enter(facts, Some(&self.request))).transpose().map_err(|reason| {
+            let refused =
+                failed(Some(Code::ToolScopeUnavailable), format!("The tool cannot be used in this scope ({reason})."));
+            CallResult { value: json!({ "reason": reason.as_str() }), ..refused }
         })?;
         let mut built = self.built.lock().unwrap_or_else(PoisonError::into_inner);
         if !built.contains_key(entry.slug()) {
@@ -233,14 +235,15 @@ impl Harness {
             built.insert(entry.slug().to_owned(), tools);
         }
         let bound = built.get(entry.slug()).and_then(|tools| tools.iter().find(|bound| bound.facts().name() == name));
-        bound.cloned().zip(scope).ok_or_else(|| internal("the tool was not built"))
+        Ok(bound.cloned().zip(scope).ok_or_else(|| internal("the tool was not built"))?)
     }
 
-    fn pass(&self, name: &str, args: Value) -> Result<Passed, CallResult> {
+    fn pass(&self, name: &str, args: Value) -> Result<Passed, Box<CallResult>> {
         let (bound, scope) = self.bound(name)?;
         let args = Args::check(bound.facts(), args).map_err(|fault| {
-            let code = if matches!(fault, ArgFault::ServerManaged(_)) { Code::ServerManaged } else { Code::InvalidArgs };
-            failed(Some(code), fault.to_string())
+            let code =
+                if matches!(fault, ArgFault::ServerManaged(_)) { Code::ServerManaged } else { Code::InvalidArgs };
+            Box::new(failed(Some(code), fault.to_string()))
         })?;
         Ok(Passed { bound, scope, args })
     }

@@ -94,10 +94,8 @@ pub async fn seed(engine: &Engine, options: Options) -> Result<Report> {
     let agents = agents(engine, options.reset).await?;
     // The desk's file lies where the program's tools look for it.
     let desk = Places { home: engine.store.home().path().to_owned(), config: None }.desk();
-    let written = tokio::task::spawn_blocking(move || {
-        toolkits::desk::stock(&desk, TENANT, &orders::all(), options.reset)
-    })
-    .await;
+    let written =
+        tokio::task::spawn_blocking(move || toolkits::desk::stock(&desk, TENANT, &orders::all(), options.reset)).await;
     let unavailable = |why: String| StudioError::new(Code::StudioStorageUnavailable, 503, why);
     let orders_written = written
         .map_err(|_| unavailable("The orders could not be written.".into()))?
@@ -140,7 +138,13 @@ async fn settle(engine: &Engine, reset: bool) -> Result<Option<String>> {
                 record(tx, now, "tenant.created", &format!("tenant:{TENANT}"), json!({}))?;
             } else if reset {
                 people::update_tenant(tx, &tenant)?;
-                record(tx, now, "tenant.updated", &format!("tenant:{TENANT}"), json!({ "active": true, "approvals": "asker" }))?;
+                record(
+                    tx,
+                    now,
+                    "tenant.updated",
+                    &format!("tenant:{TENANT}"),
+                    json!({ "active": true, "approvals": "asker" }),
+                )?;
             }
             for person in &cast::PEOPLE {
                 person_in(tx, now, person, reset)?;
@@ -156,12 +160,7 @@ async fn settle(engine: &Engine, reset: bool) -> Result<Option<String>> {
         .map_err(super::store_fault)
 }
 
-fn person_in(
-    tx: &mut dyn Tx,
-    now: Micros,
-    person: &cast::Person,
-    reset: bool,
-) -> std::result::Result<(), StoreError> {
+fn person_in(tx: &mut dyn Tx, now: Micros, person: &cast::Person, reset: bool) -> std::result::Result<(), StoreError> {
     let user = User { id: person.id.into(), name: person.name.into(), email: None, active: true, created_at: now };
     people::insert_user(tx, &user, person.platform)?;
     let before = people::get_member(tx, TENANT, person.id)?;
@@ -228,7 +227,9 @@ async fn agents(engine: &Engine, reset: bool) -> Result<Agents> {
             engine.call::<DeleteAgent>(caller("ada"), WireRequest { path, ..WireRequest::default() }).await?;
             done.deleted.push(name.clone());
         }
-        engine.call::<CreateAgent>(caller(agent.owner), WireRequest { body: body(agent), ..WireRequest::default() }).await?;
+        engine
+            .call::<CreateAgent>(caller(agent.owner), WireRequest { body: body(agent), ..WireRequest::default() })
+            .await?;
         done.made.push(name);
     }
     Ok(done)
@@ -277,38 +278,6 @@ fn body(agent: &cast::Agent) -> Raw {
         ..AgentCreate::default()
     }
     .raw()
-}
-
-impl std::fmt::Display for Report {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        writeln!(f, "Tenant {}, and you are now {}.", self.tenant, self.user)?;
-        if let Some(before) = &self.before {
-            writeln!(f, "`--as {before}` speaks as before.")?;
-        }
-        for Person { id, role, groups } in &self.people {
-            let groups = if groups.is_empty() { String::new() } else { format!(", in {}", groups.join(", ")) };
-            writeln!(f, "  {id}: {role}{groups}")?;
-        }
-        if !self.agents_deleted.is_empty() {
-            writeln!(
-                f,
-                "{} test sessions ended and {} agents deleted, to be made anew.",
-                self.sessions_ended,
-                self.agents_deleted.len()
-            )?;
-        }
-        match (self.agents_made.as_slice(), self.agents_kept.len()) {
-            ([], kept) => writeln!(f, "All {kept} agents were there and stay as they are.")?,
-            (made, 0) => writeln!(f, "{} agents made: {}.", made.len(), made.join(", "))?,
-            (made, kept) => writeln!(f, "{} agents made: {}; {kept} were there and stay.", made.len(), made.join(", "))?,
-        }
-        writeln!(f, "{} orders written. The journal keeps everything that was done before.", self.orders_written)?;
-        write!(f, "Try:")?;
-        for Try { command, what } in &self.tries {
-            write!(f, "\n  astudio {command}\n      {what}")?;
-        }
-        Ok(())
-    }
 }
 
 #[cfg(test)]

@@ -56,7 +56,9 @@ impl From<rusqlite::Error> for BookError {
         BookError::Book(match error.sqlite_error_code() {
             Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => "another process is writing",
             Some(ErrorCode::DiskFull) => "the disk is full",
-            Some(ErrorCode::CannotOpen | ErrorCode::ReadOnly | ErrorCode::PermissionDenied) => "it cannot be opened for writing",
+            Some(ErrorCode::CannotOpen | ErrorCode::ReadOnly | ErrorCode::PermissionDenied) => {
+                "it cannot be opened for writing"
+            }
             Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => "its file is damaged",
             _ => "reading or writing failed",
         })
@@ -233,9 +235,19 @@ pub fn stock(db: &Path, tenant: &str, orders: &[Order], put_back: bool) -> Resul
     let mut written = 0;
     for o in orders {
         written += tx
-            .prepare_cached(&format!("{verb} into desk_orders (tenant, {COLUMNS}) values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)"))?
+            .prepare_cached(&format!(
+                "{verb} into desk_orders (tenant, {COLUMNS}) values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)"
+            ))?
             .execute(params![
-                tenant, o.order_id, o.customer, o.item, o.quantity, o.total.0, o.currency, o.status.as_str(), o.placed_at.0,
+                tenant,
+                o.order_id,
+                o.customer,
+                o.item,
+                o.quantity,
+                o.total.0,
+                o.currency,
+                o.status.as_str(),
+                o.placed_at.0,
                 o.refunded.0
             ])?;
     }

@@ -122,7 +122,9 @@ impl Tool for Desk {
         let tenant = tenant(call.look())?;
         if let Some((order_id, act, reason)) = act(call.look())? {
             // The facts say "write", so there is always an approval; without its key the change could run twice.
-            let key = call.idempotency_key().ok_or_else(|| ToolError::new("The desk changes nothing without an approval."))?;
+            let key = call
+                .idempotency_key()
+                .ok_or_else(|| ToolError::new("The desk changes nothing without an approval."))?;
             let write = Write { tenant, order_id, act, reason, key: key.to_owned(), method: call.method().to_owned() };
             let after = self.after_effect.clone();
             return answer(self.work(move |book| book.write(&write, after.as_deref())).await?);

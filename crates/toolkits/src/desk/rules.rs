@@ -33,11 +33,17 @@ pub(super) fn plan(order: &Order, act: Act) -> Result<Plan, String> {
             Status::Delivered => {
                 Err(format!("Order {order_id} has been delivered and cannot be cancelled; its money can be paid back"))
             }
-            Status::Refunded => Err(format!("Order {order_id} has been paid back in full; there is nothing left to cancel")),
+            Status::Refunded => {
+                Err(format!("Order {order_id} has been paid back in full; there is nothing left to cancel"))
+            }
             Status::Open | Status::Shipped => {
                 let back = if order.status == Status::Shipped { " It is called back from its way." } else { "" };
                 let left = order.total.0 - order.refunded.0;
-                let paid = if left > 0 { format!(" {} {currency} stay paid until a refund.", Money(left)) } else { String::new() };
+                let paid = if left > 0 {
+                    format!(" {} {currency} stay paid until a refund.", Money(left))
+                } else {
+                    String::new()
+                };
                 Ok(Plan {
                     after: Some(Order { status: Status::Cancelled, ..order.clone() }),
                     message: format!("Order {order_id} is cancelled.{back}{paid}"),
@@ -60,7 +66,11 @@ pub(super) fn plan(order: &Order, act: Act) -> Result<Plan, String> {
             let refunded = Money(order.refunded.0 + pay.0);
             let full = refunded == order.total;
             let status = if full { Status::Refunded } else { order.status };
-            let words = if full { "all of it is paid back now".to_owned() } else { format!("{} stay paid", Money(left.0 - pay.0)) };
+            let words = if full {
+                "all of it is paid back now".to_owned()
+            } else {
+                format!("{} stay paid", Money(left.0 - pay.0))
+            };
             Ok(Plan {
                 after: Some(Order { status, refunded, ..order.clone() }),
                 message: format!("{pay} {currency} of order {order_id} are paid back; {words}."),

@@ -48,7 +48,9 @@ fn effects(db: &std::path::Path) -> Vec<(String, i64, String, String)> {
 
 #[test]
 fn money_is_read_and_shown_to_the_hundredth() {
-    for (amount, cents) in [(20.0, 2000), (12.5, 1250), (0.01, 1), (118.5, 11850), (0.29, 29), (1.15, 115), (999_999.99, 99_999_999)] {
+    for (amount, cents) in
+        [(20.0, 2000), (12.5, 1250), (0.01, 1), (118.5, 11850), (0.29, 29), (1.15, 115), (999_999.99, 99_999_999)]
+    {
         assert_eq!(Money::from_amount(amount), Ok(Money(cents)), "{amount}");
     }
     for bad in [0.0, -1.0, 0.001, 20.555, f64::NAN, f64::INFINITY, 1e300] {
@@ -115,7 +117,9 @@ async fn reads_need_no_approval_and_show_typed_orders() {
             "status": "shipped", "placed_at": Micros(1_790_000_000_000_002).to_rfc3339(), "refunded": 0
         })
     );
-    let ids = |list: &Value| list["orders"].as_array().unwrap().iter().map(|o| o["order_id"].as_i64().unwrap()).collect::<Vec<_>>();
+    let ids = |list: &Value| {
+        list["orders"].as_array().unwrap().iter().map(|o| o["order_id"].as_i64().unwrap()).collect::<Vec<_>>()
+    };
     let all = desk.call("desk_list_orders", json!({})).await.value;
     assert_eq!((ids(&all), &all["truncated"]), (vec![5, 4, 3, 2, 1], &json!(false)), "newest first");
     let some = desk.call("desk_list_orders", json!({ "limit": 2 })).await.value;
@@ -147,7 +151,11 @@ async fn another_tenants_order_is_as_absent_as_no_order() {
     let desk = harness(&db, "acme");
     let absent = async |tool: &str, id: i64| {
         let args = json!({ "order_id": id });
-        let result = if tool == "desk_get_order" { desk.call(tool, args).await } else { desk.approve_and_call(tool, args).await };
+        let result = if tool == "desk_get_order" {
+            desk.call(tool, args).await
+        } else {
+            desk.approve_and_call(tool, args).await
+        };
         assert!(!result.ok);
         result.error.unwrap().replace(&id.to_string(), "N")
     };
@@ -170,13 +178,20 @@ async fn a_write_waits_for_a_person_and_leaves_one_effect() {
     let refused = desk.call("desk_cancel_order", args.clone()).await;
     assert_eq!(refused.code.as_deref(), Some("confirmation_required"));
     desk.preview("desk_cancel_order", args.clone()).await.unwrap().unwrap();
-    assert_eq!(desk.call("desk_get_order", json!({ "order_id": 1 })).await.value["status"], "open", "nothing was changed");
+    assert_eq!(
+        desk.call("desk_get_order", json!({ "order_id": 1 })).await.value["status"],
+        "open",
+        "nothing was changed"
+    );
 
     let approval = desk.approve("desk_cancel_order", args.clone()).await.unwrap();
     let key = approval.id().to_owned();
     assert_eq!(desk.did_run("desk_cancel_order", args.clone(), &key).await, Some(false));
     let done = desk.run(approval).await;
-    assert_eq!((&done.value["order_id"], &done.value["status"], &done.value["changed"]), (&json!(1), &json!("cancelled"), &json!(true)));
+    assert_eq!(
+        (&done.value["order_id"], &done.value["status"], &done.value["changed"]),
+        (&json!(1), &json!("cancelled"), &json!(true))
+    );
     assert_eq!(desk.did_run("desk_cancel_order", args.clone(), &key).await, Some(true));
     assert_eq!(effects(&db), [(key, 1, "acme".to_owned(), "cancel_order".to_owned())]);
 

@@ -2,7 +2,9 @@ use super::*;
 use crate::{ArgFault, Args, Facts};
 
 fn facts() -> Facts {
-    bound(&registry(host(vec![method("x").filled_with_tenant("tenant").filled_with_caller("by")])), "my_x").facts().clone()
+    bound(&registry(host(vec![method("x").filled_with_tenant("tenant").filled_with_caller("by")])), "my_x")
+        .facts()
+        .clone()
 }
 
 fn parse(text: &str) -> Result<Value, ArgFault> {
@@ -12,7 +14,10 @@ fn parse(text: &str) -> Result<Value, ArgFault> {
 #[test]
 fn defaults_are_filled_at_every_level_that_is_there() {
     assert_eq!(parse(r#"{"n":1}"#).unwrap(), json!({ "n": 1, "note": "none" }));
-    assert_eq!(parse(r#"{"n":1,"deep":{},"note":"mine"}"#).unwrap(), json!({ "n": 1, "note": "mine", "deep": { "on": true } }));
+    assert_eq!(
+        parse(r#"{"n":1,"deep":{},"note":"mine"}"#).unwrap(),
+        json!({ "n": 1, "note": "mine", "deep": { "on": true } })
+    );
     assert_eq!(parse(r#"{"n":1,"maybe":null}"#).unwrap()["maybe"], Value::Null);
 }
 
@@ -28,7 +33,11 @@ fn the_hash_is_of_the_filled_arguments() {
 fn a_model_may_imagine_server_managed_names_but_nobody_else_may_send_them() {
     assert_eq!(parse(r#"{"n":1,"tenant":"globex","by":"eve"}"#).unwrap(), json!({ "n": 1, "note": "none" }));
     let fault = Args::check(&facts(), json!({ "tenant": "globex", "by": "eve", "n": "no number" })).unwrap_err();
-    assert_eq!(fault, ArgFault::ServerManaged(vec!["by".into(), "tenant".into()]), "told before the schema is looked at");
+    assert_eq!(
+        fault,
+        ArgFault::ServerManaged(vec!["by".into(), "tenant".into()]),
+        "told before the schema is looked at"
+    );
     assert_eq!(fault.to_string(), "'by', 'tenant' are filled in by the server and cannot be sent");
 }
 

@@ -44,7 +44,8 @@ async fn a_read_carries_no_key() {
 #[tokio::test]
 async fn nobody_is_asked_about_a_call_that_would_be_refused() {
     let harness = Harness::new(host(vec![method("x")])).scope("acme", "ann");
-    let code = |r: Result<_, contract::turn::CallResult>| r.map(|_: trust::approvals::Approval| ()).unwrap_err().code.unwrap();
+    let code =
+        |r: Result<_, contract::turn::CallResult>| r.map(|_: trust::approvals::Approval| ()).unwrap_err().code.unwrap();
     assert_eq!(code(harness.approve("my_x", json!({ "n": 0 })).await), "invalid_args");
     assert_eq!(code(harness.approve("my_y", json!({ "n": 1 })).await), "not_found");
     let outside = Harness::new(HostTools::new("my_").tool(tool("my_x", method("x")).tenant_bound()));

@@ -57,7 +57,8 @@ async fn server_managed_parameters_come_from_the_scope() {
 
 #[tokio::test]
 async fn a_tool_may_refuse_for_its_own_records() {
-    let refused = Harness::new(host(vec![method("is_elsewhere").reads()])).call("my_is_elsewhere", json!({ "n": 1 })).await;
+    let refused =
+        Harness::new(host(vec![method("is_elsewhere").reads()])).call("my_is_elsewhere", json!({ "n": 1 })).await;
     assert_eq!(refused.code.as_deref(), Some("tool_scope_unavailable"));
     assert_eq!(refused.value, json!({ "reason": "host_tenant_mismatch" }));
 }

@@ -34,15 +34,28 @@ fn entries_that_break_a_rule_are_told() {
     assert!(why(HostTools::new("my_").tool(tool("MY_x", method("x")))).contains("start with 'my_'"));
     assert!(why(HostTools::new("my_").tool(tool("other_x", method("x")))).contains("start with 'my_'"));
     assert!(why(HostTools::new("my_").tool(tool("my_x y", method("x")))).contains("a-z"));
-    assert!(why(HostTools::new("my_").toolkit(HostToolkit::new("my_kit", "your", "", || Err(String::new())))).contains("must be 'my'"));
+    assert!(
+        why(HostTools::new("my_").toolkit(HostToolkit::new("my_kit", "your", "", || Err(String::new()))))
+            .contains("must be 'my'")
+    );
     assert!(why(HostTools::new("my_").toolkit(kit(vec![method("a b")], &runs))).contains("no name that models take"));
-    assert!(why(HostTools::new("my_").toolkit(kit(vec![method(&"x".repeat(62))], &runs))).contains("no name that models take"));
-    assert!(why(HostTools::new("my_").toolkit(kit(vec![method("x"), method("my_x")], &runs))).contains("another tool is called 'my_x'"));
+    assert!(
+        why(HostTools::new("my_").toolkit(kit(vec![method(&"x".repeat(62))], &runs)))
+            .contains("no name that models take")
+    );
+    assert!(
+        why(HostTools::new("my_").toolkit(kit(vec![method("x"), method("my_x")], &runs)))
+            .contains("another tool is called 'my_x'")
+    );
     let text = Method::with_schema("x", "", json!({ "type": "string" }));
     assert!(why(HostTools::new("my_").tool(tool("my_x", text))).contains("must be an object"));
-    let broken = Method::with_schema("x", "", json!({ "type": "object", "properties": { "a": { "type": "nothing" } } }));
+    let broken =
+        Method::with_schema("x", "", json!({ "type": "object", "properties": { "a": { "type": "nothing" } } }));
     assert!(why(HostTools::new("my_").tool(tool("my_x", broken))).contains("broken"));
-    assert!(why(HostTools::new("my_").tool(tool("my_x", method("x").filled_with_tenant("note")))).contains("must not be in the schema"));
+    assert!(
+        why(HostTools::new("my_").tool(tool("my_x", method("x").filled_with_tenant("note"))))
+            .contains("must not be in the schema")
+    );
 }
 
 #[test]

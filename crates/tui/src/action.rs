@@ -1,0 +1,217 @@
+//! The one table of actions. Keymap, footer, help, palette, `docs/keys.md` and the man page are made from it.
+
+/// Where keys mean something. The innermost context that knows a key decides.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Context {
+    /// Everywhere, but under a layer that takes all keys.
+    Global,
+    /// A list has the focus.
+    List,
+    /// A form has the focus.
+    Form,
+    /// A text area has the focus.
+    Text,
+    /// The list of agents.
+    Agents,
+    /// The form of one agent.
+    Agent,
+    /// The chat's transcript.
+    Chat,
+    /// The chat's composer.
+    Composer,
+    /// The inbox of approvals.
+    Approvals,
+    /// Provider keys.
+    Keys,
+    /// The journal.
+    Audit,
+    /// The program's own log.
+    Log,
+    /// The settings.
+    Settings,
+    /// The first screen.
+    Welcome,
+    /// The approval dialog.
+    Dialog,
+    /// Any other layer: help, palette, confirmation.
+    Layer,
+}
+
+impl Context {
+    /// The heading in help and docs.
+    pub const fn title(self) -> &'static str {
+        match self {
+            Context::Global => "Everywhere",
+            Context::List => "Lists",
+            Context::Form => "Forms",
+            Context::Text => "Text areas",
+            Context::Agents => "Agents",
+            Context::Agent => "Agent",
+            Context::Chat => "Chat",
+            Context::Composer => "Composer",
+            Context::Approvals => "Approvals",
+            Context::Keys => "Keys",
+            Context::Audit => "Audit",
+            Context::Log => "Log",
+            Context::Settings => "Settings",
+            Context::Welcome => "Welcome",
+            Context::Dialog => "Approval dialog",
+            Context::Layer => "Help, palette, questions",
+        }
+    }
+}
+
+macro_rules! actions {
+    ($($name:ident = $id:literal $context:ident [$($key:literal),*] $label:literal $about:literal;)+) => {
+        /// Something a person can do with a key.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        #[allow(missing_docs)]
+        pub enum Action { $($name),+ }
+
+        /// All actions, in the order of the help.
+        pub const ACTIONS: &[Info] = &[$(Info {
+            action: Action::$name, id: $id, context: Context::$context, keys: &[$($key),*], label: $label, about: $about,
+        }),+];
+    };
+}
+
+/// What is known of an action.
+#[derive(Clone, Copy, Debug)]
+pub struct Info {
+    /// The action.
+    pub action: Action,
+    /// Its name in settings.
+    pub id: &'static str,
+    /// Where its keys mean it.
+    pub context: Context,
+    /// Its keys unless the settings say otherwise.
+    pub keys: &'static [&'static str],
+    /// A word or two for the footer; empty = not shown there.
+    pub label: &'static str,
+    /// A sentence for help, palette and docs.
+    pub about: &'static str,
+}
+
+actions! {
+    Quit = "quit" Global ["ctrl-q"] "quit" "Leave the workbench.";
+    Palette = "palette" Global ["ctrl-p"] "palette" "Open the palette: every place and action by its name.";
+    Help = "help" Global ["f1", "?"] "help" "Show the keys that work now.";
+    Suspend = "suspend" Global ["ctrl-z"] "" "Give the terminal back to the shell; `fg` comes back.";
+    GoAgents = "go-agents" Global ["alt-1"] "" "Go to the agents.";
+    GoApprovals = "go-approvals" Global ["alt-2", "ctrl-o"] "approvals" "Go to the approvals.";
+    GoKeys = "go-keys" Global ["alt-3"] "" "Go to the provider keys.";
+    GoAudit = "go-audit" Global ["alt-4"] "" "Go to the journal.";
+    GoLog = "go-log" Global ["alt-5", "f12"] "" "Go to the program's own log.";
+    GoSettings = "go-settings" Global ["alt-6"] "" "Go to the settings.";
+    GoWelcome = "go-welcome" Global ["alt-0"] "" "Go to the first screen: demo world, models found.";
+    ToggleMouse = "toggle-mouse" Global ["f9"] "" "Capture the mouse, or leave it to the terminal.";
+    Redraw = "redraw" Global ["ctrl-l"] "" "Draw the whole screen anew.";
+
+    Up = "up" List ["up", "k"] "" "One row up.";
+    Down = "down" List ["down", "j"] "" "One row down.";
+    PageUp = "page-up" List ["pageup"] "" "A page up.";
+    PageDown = "page-down" List ["pagedown"] "" "A page down.";
+    First = "first" List ["home", "g"] "" "To the first row.";
+    Last = "last" List ["end", "shift-g"] "" "To the last row.";
+    Open = "open" List ["enter"] "open" "Open what is selected.";
+    Filter = "filter" List ["/"] "filter" "Filter the list.";
+    Refresh = "refresh" List ["f5"] "" "Read the list again.";
+
+    NextField = "next-field" Form ["tab", "down"] "next" "To the next field.";
+    PreviousField = "previous-field" Form ["backtab", "up"] "" "To the previous field.";
+    Save = "save" Form ["ctrl-s"] "save" "Save what was changed.";
+    ClearField = "clear-field" Form ["ctrl-u"] "clear" "Clear the field.";
+    Choices = "choices" Form ["ctrl-space", "f4"] "choices" "Show the choices of the field.";
+    Back = "back" Form ["esc"] "back" "Go back; what was typed is kept.";
+
+    ChatWith = "chat" Agents ["c"] "chat" "Chat with the selected agent.";
+    EditAgent = "edit" Agents ["e"] "edit" "Edit the selected agent.";
+    NewAgent = "new" Agents ["n"] "new" "Create an agent.";
+    CloneAgent = "clone" Agents ["shift-c"] "" "Create an agent like the selected one.";
+    DeleteAgent = "delete" Agents ["d", "delete"] "delete" "Delete the selected agent; asks for its name.";
+    SortAgents = "sort" Agents ["s"] "sort" "Sort by the next column.";
+    ReverseSort = "reverse-sort" Agents ["shift-s"] "" "Turn the order round.";
+    Detail = "detail" Agents ["space"] "detail" "Show or hide the detail of the selected agent.";
+
+    EditPrompt = "edit-prompt" Agent ["ctrl-e"] "editor" "Edit the prompt in your own editor.";
+    ToChat = "to-chat" Agent ["ctrl-t"] "chat" "Chat with this agent.";
+    SearchText = "search-text" Agent ["ctrl-f"] "search" "Search in the prompt.";
+    TakeMine = "take-mine" Agent ["ctrl-g"] "" "In a conflict: take my value of the field.";
+    TakeTheirs = "take-theirs" Agent ["ctrl-r"] "" "In a conflict: take their value of the field.";
+
+    Send = "send" Composer ["enter"] "send" "Send what is written; queues it while the model runs.";
+    NewLine = "new-line" Composer ["alt-enter", "ctrl-j", "shift-enter"] "" "A new line.";
+    ClearComposer = "clear-composer" Composer ["ctrl-c"] "" "Clear the composer (the text goes into its history); twice: quit.";
+    HistoryBack = "history-back" Composer ["up"] "" "What was sent before.";
+    HistoryForward = "history-forward" Composer ["down"] "" "What was sent after.";
+    ComposeInEditor = "compose-in-editor" Composer ["ctrl-e"] "" "Write in your own editor.";
+    ToTranscript = "to-transcript" Composer ["tab"] "transcript" "Move to the transcript.";
+    Interrupt = "interrupt" Composer ["esc"] "stop" "Stop the model; with nothing running, go back.";
+
+    ToComposer = "to-composer" Chat ["tab", "i"] "write" "Move to the composer.";
+    ScrollUp = "scroll-up" Chat ["up", "k"] "" "Scroll up.";
+    ScrollDown = "scroll-down" Chat ["down", "j"] "" "Scroll down.";
+    ScrollPageUp = "scroll-page-up" Chat ["pageup"] "" "A page up.";
+    ScrollPageDown = "scroll-page-down" Chat ["pagedown"] "" "A page down.";
+    ToTop = "to-top" Chat ["home", "g"] "" "To the beginning.";
+    Follow = "follow" Chat ["end", "shift-g"] "follow" "To the end, and follow.";
+    NextMark = "next-mark" Chat ["]"] "" "To the next turn, tool call or error.";
+    PreviousMark = "previous-mark" Chat ["["] "" "To the previous turn, tool call or error.";
+    Fold = "fold" Chat ["enter", "space"] "unfold" "Fold or unfold the tool call.";
+    SearchChat = "search-chat" Chat ["/"] "search" "Search in the transcript.";
+    NextHit = "next-hit" Chat ["n"] "" "To the next place found.";
+    PreviousHit = "previous-hit" Chat ["shift-n"] "" "To the previous place found.";
+    CopyMessage = "copy-message" Chat ["y"] "copy" "Copy the message as it was written.";
+    CopyCode = "copy-code" Chat ["shift-y"] "" "Copy the code block.";
+    Export = "export" Chat ["x"] "export" "Write the transcript to files, as Markdown and as JSON.";
+    Sessions = "sessions" Chat ["s"] "sessions" "Show the sessions with this agent.";
+    MoveOn = "move-on" Chat ["m"] "move on" "End the session and begin one on the agent's current version.";
+    LeaveChat = "leave-chat" Chat ["esc", "q"] "back" "Go back to the agents.";
+
+    OpenApproval = "open-approval" Approvals ["enter"] "open" "Open the selected approval.";
+    ShowDecided = "show-decided" Approvals ["a"] "all" "Show those that were answered too.";
+    Reask = "reask" Approvals ["r"] "ask again" "Ask again for one that expired.";
+    GoToChat = "go-to-chat" Approvals ["c"] "chat" "Go to the chat it comes from.";
+
+    AddKey = "add-key" Keys ["n", "a"] "add" "Store a provider key.";
+    DeleteKey = "delete-key" Keys ["d", "delete"] "delete" "Delete the selected key.";
+
+    Verify = "verify" Audit ["v"] "verify" "Check the journal.";
+
+    ChangeSetting = "change-setting" Settings ["enter", "space"] "change" "Change the selected setting.";
+
+    MakeDemo = "make-demo" Welcome ["d"] "demo world" "Make the demo world and go to it.";
+    UseModel = "use-model" Welcome ["enter"] "use" "Make an agent on the selected model and chat with it.";
+
+    DialogNext = "dialog-next" Dialog ["tab", "right"] "next" "Move the focus.";
+    DialogPrevious = "dialog-previous" Dialog ["backtab", "left"] "" "Move the focus back.";
+    DialogDown = "dialog-down" Dialog ["down", "pagedown"] "" "Scroll down; Approve wakes when the end was seen.";
+    DialogUp = "dialog-up" Dialog ["up", "pageup"] "" "Scroll up.";
+    DialogEnter = "dialog-enter" Dialog ["enter"] "do" "Do what has the focus.";
+    DialogReject = "dialog-reject" Dialog ["r"] "reject" "Reject, with a reason.";
+    DialogEdit = "dialog-edit" Dialog ["e"] "edit" "Change the arguments.";
+    DialogLeave = "dialog-leave" Dialog ["esc"] "leave open" "Leave it open and go back to where you were.";
+
+    LayerUp = "layer-up" Layer ["up"] "" "One row up.";
+    LayerDown = "layer-down" Layer ["down"] "" "One row down.";
+    LayerEnter = "layer-enter" Layer ["enter"] "do" "Do what is selected.";
+    LayerClose = "layer-close" Layer ["esc"] "close" "Close.";
+}
+
+/// What is known of an action.
+pub fn info(action: Action) -> &'static Info {
+    ACTIONS.iter().find(|info| info.action == action).expect("every action stands in the table")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::ACTIONS;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn names_are_unique_and_told() {
+        let ids: BTreeSet<_> = ACTIONS.iter().map(|info| info.id).collect();
+        assert_eq!(ids.len(), ACTIONS.len());
+        assert!(ACTIONS.iter().all(|info| info.about.ends_with('.') && !info.keys.is_empty()));
+    }
+}

@@ -1,0 +1,364 @@
+//! The whole state of the workbench, and how it changes.
+
+use crate::action::{Action, Context};
+use crate::effect::Effect;
+use crate::event::{Event, Input, Ms, What};
+use crate::keymap::{Key, Keymap};
+use crate::layers::{Layer, Layers};
+use crate::places::{PlaceId, Places};
+use crate::theme::{Theme, ThemeName};
+use crate::{Profile, layers, places};
+use contract::StudioError;
+use contract::ops::me::{GetMe, Me};
+use contract::wire::{NoBody, NoPath, NoQuery};
+use crossterm::event::KeyEventKind;
+use text::Safe;
+
+/// How long a toast stays, in milliseconds.
+const TOAST_MS: Ms = 6_000;
+
+/// A line that comes up and goes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Toast {
+    /// What it says.
+    pub text: Safe<'static>,
+    /// Whether it tells of something that went wrong.
+    pub bad: bool,
+}
+
+impl Toast {
+    /// A good one.
+    pub fn good(text: impl AsRef<str>) -> Self {
+        Self { text: Safe::clean(text.as_ref()).into_owned(), bad: false }
+    }
+
+    /// One about a failure.
+    pub fn bad(text: impl AsRef<str>) -> Self {
+        Self { text: Safe::clean(text.as_ref()).into_owned(), bad: true }
+    }
+}
+
+impl From<&StudioError> for Toast {
+    fn from(error: &StudioError) -> Self {
+        Self::bad(&error.message)
+    }
+}
+
+/// What places and layers may look at and reach while they change.
+pub struct Ctx<'a> {
+    /// Now.
+    pub now: Ms,
+    /// Who the caller is, once known.
+    pub me: Option<&'a Me>,
+    /// The keys.
+    pub keymap: &'a Keymap,
+    /// What is to be done.
+    pub effects: &'a mut Vec<Effect>,
+    /// Layers to open on top.
+    pub open: &'a mut Vec<Layer>,
+    /// Where to go.
+    pub go: &'a mut Option<places::Go>,
+    /// Lines to show.
+    pub toasts: &'a mut Vec<Toast>,
+    /// Ids of approvals that wait for the caller, newest first.
+    pub pending: &'a [String],
+}
+
+impl Ctx<'_> {
+    /// Says something went well.
+    pub fn tell(&mut self, text: impl AsRef<str>) {
+        self.toasts.push(Toast::good(text));
+    }
+
+    /// Says something went wrong.
+    pub fn complain(&mut self, text: impl AsRef<str>) {
+        self.toasts.push(Toast::bad(text));
+    }
+}
+
+/// The state.
+pub struct State {
+    /// Where the engine is and as whom.
+    pub profile: Profile,
+    /// Who the caller is.
+    pub me: Option<Me>,
+    /// Why that is not known.
+    pub me_error: Option<StudioError>,
+    /// Columns and rows.
+    pub size: (u16, u16),
+    /// The place on screen.
+    pub place: PlaceId,
+    /// Places one came from.
+    pub trail: Vec<PlaceId>,
+    /// All places.
+    pub places: Places,
+    /// What lies on top.
+    pub layers: Layers,
+    /// Lines that come up and go, with their end.
+    pub toasts: Vec<(Toast, Ms)>,
+    /// The keys.
+    pub keymap: Keymap,
+    /// The colours.
+    pub theme: Theme,
+    /// Whether the mouse is captured.
+    pub mouse: bool,
+    /// Whether the terminal is in front.
+    pub focused: bool,
+    /// Whether motion is reduced.
+    pub still: bool,
+    /// Whether the screen no longer shows the state.
+    pub dirty: bool,
+    /// Whether the next frame is drawn on a cleared screen.
+    pub clear: bool,
+    now: Ms,
+    last_input: Ms,
+}
+
+impl State {
+    /// The state at the beginning, and what is to be done first.
+    pub fn new(profile: Profile, keymap: Keymap, theme: ThemeName, size: (u16, u16)) -> (Self, Vec<Effect>) {
+        let start = if profile.fresh { PlaceId::Welcome } else { PlaceId::Agents };
+        let mut state = Self {
+            profile,
+            me: None,
+            me_error: None,
+            size,
+            place: start,
+            trail: Vec::new(),
+            places: Places::default(),
+            layers: Layers::default(),
+            toasts: Vec::new(),
+            keymap,
+            theme: Theme::of(theme),
+            mouse: false,
+            focused: true,
+            still: false,
+            dirty: true,
+            clear: false,
+            now: 0,
+            last_input: 0,
+        };
+        let mut effects = vec![ask_me()];
+        state.with(&mut effects, |places, _, ctx| {
+            places.approvals.watch(ctx);
+            places.enter(start, ctx);
+        });
+        (state, effects)
+    }
+
+    /// Runs a piece of update with everything it may reach, then opens, goes and tells what it wanted.
+    fn with<T>(
+        &mut self,
+        effects: &mut Vec<Effect>,
+        act: impl FnOnce(&mut Places, &mut Layers, &mut Ctx<'_>) -> T,
+    ) -> T {
+        let (mut open, mut go, mut toasts) = (Vec::new(), None, Vec::new());
+        let pending = self.places.approvals.pending();
+        let mut ctx = Ctx {
+            now: self.now,
+            me: self.me.as_ref(),
+            keymap: &self.keymap,
+            effects,
+            open: &mut open,
+            go: &mut go,
+            toasts: &mut toasts,
+            pending: &pending,
+        };
+        let result = act(&mut self.places, &mut self.layers, &mut ctx);
+        for toast in toasts {
+            self.toast(toast, effects);
+        }
+        for layer in open {
+            self.layers.push(layer, self.now);
+        }
+        if let Some(go) = go {
+            self.go(go, effects);
+        }
+        result
+    }
+
+    fn toast(&mut self, toast: Toast, effects: &mut Vec<Effect>) {
+        let end = self.now + TOAST_MS;
+        self.toasts.push((toast, end));
+        effects.push(Effect::Wake(end));
+        self.dirty = true;
+    }
+
+    fn go(&mut self, go: places::Go, effects: &mut Vec<Effect>) {
+        let to = match &go {
+            places::Go::Back => self.trail.pop().unwrap_or(PlaceId::Agents),
+            other => other.place(),
+        };
+        if to != self.place && !matches!(go, places::Go::Back) {
+            self.trail.retain(|place| *place != to);
+            self.trail.push(self.place);
+        }
+        self.place = to;
+        self.dirty = true;
+        self.with(effects, |places, _, ctx| {
+            places.open(go, ctx);
+            places.enter(to, ctx);
+        });
+    }
+
+    /// Changes the state by one event; answers what is to be done.
+    pub fn update(&mut self, event: Event) -> Vec<Effect> {
+        let mut effects = Vec::new();
+        match event {
+            Event::Input(input) => self.input(input, &mut effects),
+            Event::Drawn { at } => {
+                self.now = self.now.max(at);
+                self.layers.drawn(at, &mut effects);
+            }
+            Event::Tick { at } => {
+                self.now = self.now.max(at);
+                let before = self.toasts.len();
+                self.toasts.retain(|(_, end)| *end > at);
+                self.dirty |= self.toasts.len() != before;
+                let place = self.place;
+                let changed = self.with(&mut effects, |places, layers, ctx| {
+                    places.tick(place, ctx) | layers.tick(ctx)
+                });
+                self.dirty |= changed;
+            }
+            Event::Me(Ok(me)) => {
+                self.me = Some(me);
+                self.me_error = None;
+                self.dirty = true;
+            }
+            Event::Me(Err(error)) => {
+                self.me_error = Some(error);
+                self.dirty = true;
+            }
+            Event::Place(msg) => {
+                self.dirty = true;
+                let place = self.place;
+                self.with(&mut effects, |places, layers, ctx| places.update(msg, place, layers, ctx));
+            }
+            Event::Layer(msg) => {
+                self.dirty = true;
+                self.with(&mut effects, |_, layers, ctx| layers.update(msg, ctx));
+            }
+            Event::Toast(toast) => self.toast(toast, &mut effects),
+            Event::Rung => {
+                let place = self.place;
+                self.with(&mut effects, |places, _, ctx| places.rung(place, ctx));
+            }
+            Event::End => effects.push(Effect::Quit),
+        }
+        effects
+    }
+
+    /// Contexts whose keys count now, innermost first.
+    pub fn contexts(&self) -> Vec<Context> {
+        match self.layers.contexts() {
+            Some(contexts) => contexts,
+            None => {
+                let mut contexts = self.places.contexts(self.place);
+                contexts.push(Context::Global);
+                contexts
+            }
+        }
+    }
+
+    fn input(&mut self, input: Input, effects: &mut Vec<Effect>) {
+        self.now = self.now.max(input.at);
+        match &input.what {
+            What::Resize(width, height) => {
+                self.size = (*width, *height);
+                self.dirty = true;
+                self.clear = true;
+                return;
+            }
+            What::Focus(focused) => {
+                self.focused = *focused;
+                return;
+            }
+            What::Key(key) if key.kind == KeyEventKind::Release => return,
+            _ => {}
+        }
+        self.dirty = true;
+        let quiet = input.at.saturating_sub(self.last_input);
+        self.last_input = input.at;
+        let contexts = self.contexts();
+        let action = match &input.what {
+            What::Key(event) => self.keymap.action(&contexts, Key::from(*event)),
+            _ => None,
+        };
+        if self.layers.is_open() {
+            let asked = self.with(effects, |_, layers, ctx| layers.input(&input, action, quiet, ctx));
+            if let Some(action) = asked {
+                self.act(action, &input, effects);
+            }
+            return;
+        }
+        match action {
+            // A key that types goes to the focused text field before it means anything.
+            Some(action) if !self.types(&input) => self.act(action, &input, effects),
+            _ => {
+                let place = self.place;
+                self.with(effects, |places, _, ctx| places.input(place, &input, ctx));
+            }
+        }
+    }
+
+    fn types(&self, input: &Input) -> bool {
+        match &input.what {
+            What::Key(event) => Key::from(*event).is_text() && self.places.wants_text(self.place),
+            _ => false,
+        }
+    }
+
+    /// Does an action, from a key or from the palette.
+    pub fn act(&mut self, action: Action, input: &Input, effects: &mut Vec<Effect>) {
+        match action {
+            Action::Quit => {
+                if self.places.unsaved().is_empty() {
+                    effects.push(Effect::Quit);
+                } else {
+                    // Unsaved text is kept and offered again, so leaving loses nothing.
+                    self.with(effects, |places, _, ctx| places.keep_all(ctx));
+                    effects.push(Effect::Quit);
+                }
+            }
+            Action::Suspend => effects.push(Effect::Suspend),
+            Action::Help => self.layers.push(layers::help(self.contexts()), self.now),
+            Action::Palette => self.layers.push(layers::palette(self.contexts()), self.now),
+            Action::Redraw => self.clear = true,
+            Action::ToggleMouse => {
+                self.mouse = !self.mouse;
+                effects.push(Effect::Mouse(self.mouse));
+                let text = if self.mouse { "The mouse is captured; F9 lets it go." } else { "The mouse is the terminal's." };
+                self.toast(Toast::good(text), effects);
+            }
+            Action::GoAgents => self.go(places::Go::Agents, effects),
+            Action::GoApprovals => self.go(places::Go::Approvals, effects),
+            Action::GoKeys => self.go(places::Go::Keys, effects),
+            Action::GoAudit => self.go(places::Go::Audit, effects),
+            Action::GoLog => self.go(places::Go::Log, effects),
+            Action::GoSettings => self.go(places::Go::Settings, effects),
+            Action::GoWelcome => self.go(places::Go::Welcome, effects),
+            other => {
+                let place = self.place;
+                self.with(effects, |places, _, ctx| places.act(place, other, input, ctx));
+            }
+        }
+    }
+
+    /// Whether the sign-in changed: everything is read anew.
+    pub fn become_other(&mut self, profile: Profile) -> Vec<Effect> {
+        let (mut fresh, effects) =
+            State::new(profile, self.keymap.clone(), self.theme.name, self.size);
+        fresh.now = self.now;
+        fresh.mouse = self.mouse;
+        fresh.focused = self.focused;
+        fresh.still = self.still;
+        fresh.toasts = std::mem::take(&mut self.toasts);
+        *self = fresh;
+        effects
+    }
+}
+
+fn ask_me() -> Effect {
+    crate::effect::call::<GetMe>(NoPath {}, NoQuery, NoBody, |reply| Event::Me(reply.map(|json| json.0)))
+}

@@ -1,0 +1,183 @@
+//! The one owner of the terminal: enters and leaves its modes, reads its input with times, and gives it back on every way out.
+
+use crate::event::{Input, Ms, What};
+use crossterm::cursor::Show;
+use crossterm::event::{
+    DisableBracketedPaste, DisableFocusChange, DisableMouseCapture, EnableBracketedPaste, EnableFocusChange,
+    EnableMouseCapture, Event as TermEvent, EventStream,
+};
+use crossterm::style::ResetColor;
+use crossterm::terminal::{
+    BeginSynchronizedUpdate, EndSynchronizedUpdate, EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode,
+    enable_raw_mode,
+};
+use crossterm::{execute, queue};
+use futures_util::StreamExt;
+use ratatui::Terminal as Screen;
+use ratatui::backend::CrosstermBackend;
+use std::io::{self, BufWriter, Stdout, Write, stdout};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
+
+/// Whether the terminal is in our modes, so that giving it back happens once.
+static ENTERED: AtomicBool = AtomicBool::new(false);
+
+/// The terminal in our hands.
+pub struct Terminal {
+    screen: Screen<CrosstermBackend<BufWriter<Stdout>>>,
+    reader: Option<JoinHandle<()>>,
+    inputs: mpsc::UnboundedSender<Input>,
+    began: Instant,
+    mouse: bool,
+}
+
+/// What undoes every mode that we may have set. Safe to write at any time.
+pub fn reset(out: &mut impl Write) -> io::Result<()> {
+    execute!(
+        out,
+        EndSynchronizedUpdate,
+        DisableMouseCapture,
+        DisableFocusChange,
+        DisableBracketedPaste,
+        ResetColor,
+        LeaveAlternateScreen,
+        Show
+    )
+}
+
+/// Gives the terminal back, if we have it. For panics and signals as well as for the ordinary end.
+pub fn give_back() {
+    if ENTERED.swap(false, Ordering::SeqCst) {
+        let _ = reset(&mut stdout());
+        let _ = disable_raw_mode();
+    }
+}
+
+impl Terminal {
+    /// Takes the terminal. From a panic on it is given back before the report is printed.
+    ///
+    /// # Errors
+    /// There is no terminal, or it refuses.
+    pub fn take(began: Instant, inputs: mpsc::UnboundedSender<Input>) -> io::Result<Self> {
+        let before = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |panic| {
+            give_back();
+            before(panic);
+        }));
+        // A frame is one write: half frames flicker.
+        let screen = Screen::new(CrosstermBackend::new(BufWriter::with_capacity(1 << 16, stdout())))?;
+        let mut terminal = Self { screen, reader: None, inputs, began, mouse: false };
+        terminal.enter()?;
+        Ok(terminal)
+    }
+
+    fn enter(&mut self) -> io::Result<()> {
+        enable_raw_mode()?;
+        ENTERED.store(true, Ordering::SeqCst);
+        execute!(stdout(), EnterAlternateScreen, EnableBracketedPaste, EnableFocusChange)?;
+        if self.mouse {
+            execute!(stdout(), EnableMouseCapture)?;
+        }
+        self.screen.clear()?;
+        self.read();
+        Ok(())
+    }
+
+    /// Starts the reader. It runs apart from drawing, so that its times are those of the keys.
+    fn read(&mut self) {
+        let (inputs, began) = (self.inputs.clone(), self.began);
+        self.reader = Some(tokio::spawn(async move {
+            let mut events = EventStream::new();
+            // The end of the stream, or an error, is the loss of the terminal: the channel closes with this task.
+            while let Some(Ok(event)) = events.next().await {
+                let at = millis(began);
+                let what = match event {
+                    TermEvent::Key(key) => What::Key(key),
+                    TermEvent::Paste(text) => What::Paste(text),
+                    TermEvent::Mouse(mouse) => What::Mouse(mouse),
+                    TermEvent::FocusGained => What::Focus(true),
+                    TermEvent::FocusLost => What::Focus(false),
+                    TermEvent::Resize(width, height) => What::Resize(width, height),
+                };
+                if inputs.send(Input { at, what }).is_err() {
+                    break;
+                }
+            }
+        }));
+    }
+
+    /// Whether the reader has ended by itself: the terminal is lost.
+    pub fn is_lost(&self) -> bool {
+        self.reader.as_ref().is_some_and(JoinHandle::is_finished)
+    }
+
+    /// Leaves our modes for another program, and stops reading: a reader that lives would eat that program's keys.
+    pub async fn lend(&mut self) {
+        if let Some(reader) = self.reader.take() {
+            reader.abort();
+            let _ = reader.await;
+        }
+        give_back();
+    }
+
+    /// Takes the terminal again.
+    ///
+    /// # Errors
+    /// The terminal refuses.
+    pub fn take_again(&mut self) -> io::Result<()> {
+        self.enter()
+    }
+
+    /// Columns and rows.
+    ///
+    /// # Errors
+    /// There is no terminal.
+    pub fn size(&self) -> io::Result<(u16, u16)> {
+        let size = self.screen.size()?;
+        Ok((size.width, size.height))
+    }
+
+    /// Draws one frame inside a synchronized update and hands it to the terminal.
+    ///
+    /// # Errors
+    /// The terminal is gone.
+    pub fn draw(&mut self, clear: bool, draw: impl FnOnce(&mut ratatui::Frame<'_>)) -> io::Result<()> {
+        queue!(self.screen.backend_mut(), BeginSynchronizedUpdate)?;
+        if clear {
+            self.screen.clear()?;
+        }
+        self.screen.draw(draw)?;
+        execute!(self.screen.backend_mut(), EndSynchronizedUpdate)
+    }
+
+    /// Captures the mouse, or lets it go.
+    ///
+    /// # Errors
+    /// The terminal is gone.
+    pub fn mouse(&mut self, on: bool) -> io::Result<()> {
+        self.mouse = on;
+        if on { execute!(self.screen.backend_mut(), EnableMouseCapture) } else { execute!(self.screen.backend_mut(), DisableMouseCapture) }
+    }
+
+    /// Writes bytes that are not part of a frame: title, bell, clipboard, notice.
+    ///
+    /// # Errors
+    /// The terminal is gone.
+    pub fn say(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.screen.backend_mut().write_all(bytes)?;
+        Write::flush(self.screen.backend_mut())
+    }
+}
+
+impl Drop for Terminal {
+    fn drop(&mut self) {
+        give_back();
+    }
+}
+
+/// Milliseconds since the beginning.
+pub fn millis(began: Instant) -> Ms {
+    u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,189 @@
+//! Small things to draw and to type into, used by places and layers.
+
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use ratatui::Frame;
+use ratatui::layout::{Position, Rect};
+use ratatui::style::Style;
+use ratatui::text::{Line as TextLine, Span};
+use ratatui::widgets::{Block, Clear, Paragraph};
+use text::Safe;
+
+/// Draws an empty framed box in the middle of `area` and answers its inside. It shrinks with the terminal.
+pub fn popup(frame: &mut Frame<'_>, area: Rect, title: &str, size: (u16, u16), border: Style) -> Rect {
+    let width = size.0.min(area.width);
+    let height = size.1.min(area.height);
+    let area = Rect {
+        x: area.x + (area.width - width) / 2,
+        y: area.y + (area.height - height) / 2,
+        width,
+        height,
+    };
+    frame.render_widget(Clear, area);
+    let block = Block::bordered().border_style(border).title(format!(" {} ", Safe::clean(title)));
+    let inner = block.inner(area);
+    frame.render_widget(block, area);
+    inner
+}
+
+/// A one-line text field with a real cursor. Moves by grapheme; text of others is cleaned when it is shown, not when typed.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Line {
+    text: String,
+    /// Byte offset of the cursor, on a character boundary.
+    cursor: usize,
+}
+
+impl Line {
+    /// A field with this text, the cursor at its end.
+    pub fn new(text: impl Into<String>) -> Self {
+        let text = text.into();
+        Self { cursor: text.len(), text }
+    }
+
+    /// The text.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Empties the field.
+    pub fn clear(&mut self) {
+        self.text.clear();
+        self.cursor = 0;
+    }
+
+    /// Takes a key. Says whether the text changed.
+    pub fn key(&mut self, key: &KeyEvent) -> bool {
+        let control = key.modifiers.intersects(KeyModifiers::CONTROL | KeyModifiers::ALT);
+        match key.code {
+            KeyCode::Char('u') if control => {
+                self.clear();
+                true
+            }
+            KeyCode::Char('a') if control => {
+                self.cursor = 0;
+                false
+            }
+            KeyCode::Char('e') if control => {
+                self.cursor = self.text.len();
+                false
+            }
+            KeyCode::Char('w') if control => self.cut_word(),
+            KeyCode::Char(c) if !control => {
+                self.text.insert(self.cursor, c);
+                self.cursor += c.len_utf8();
+                true
+            }
+            KeyCode::Backspace => self.cut_before(),
+            KeyCode::Delete => self.cut_after(),
+            KeyCode::Left => {
+                self.cursor = self.before();
+                false
+            }
+            KeyCode::Right => {
+                self.cursor = self.after();
+                false
+            }
+            KeyCode::Home => {
+                self.cursor = 0;
+                false
+            }
+            KeyCode::End => {
+                self.cursor = self.text.len();
+                false
+            }
+            _ => false,
+        }
+    }
+
+    /// Takes pasted text; line breaks become spaces. Says whether the text changed.
+    pub fn paste(&mut self, text: &str) -> bool {
+        let text: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+        self.text.insert_str(self.cursor, &text);
+        self.cursor += text.len();
+        !text.is_empty()
+    }
+
+    fn before(&self) -> usize {
+        text::graphemes(&self.text[..self.cursor]).next_back().map_or(0, |g| self.cursor - g.len())
+    }
+
+    fn after(&self) -> usize {
+        text::graphemes(&self.text[self.cursor..]).next().map_or(self.cursor, |g| self.cursor + g.len())
+    }
+
+    fn cut_before(&mut self) -> bool {
+        let from = self.before();
+        let changed = from < self.cursor;
+        self.text.replace_range(from..self.cursor, "");
+        self.cursor = from;
+        changed
+    }
+
+    fn cut_after(&mut self) -> bool {
+        let to = self.after();
+        let changed = to > self.cursor;
+        self.text.replace_range(self.cursor..to, "");
+        changed
+    }
+
+    fn cut_word(&mut self) -> bool {
+        let head = self.text[..self.cursor].trim_end();
+        let from = head.rfind(char::is_whitespace).map_or(0, |at| at + 1);
+        let changed = from < self.cursor;
+        self.text.replace_range(from..self.cursor, "");
+        self.cursor = from;
+        changed
+    }
+
+    /// Draws the field behind a label, scrolled so that the cursor is seen. Answers where the cursor is.
+    pub fn draw(&self, frame: &mut Frame<'_>, area: Rect, label: &str, style: Style) -> Option<Position> {
+        self.draw_as(frame, area, label, style, false)
+    }
+
+    /// The same; with `hidden` each character is shown as a dot.
+    pub fn draw_as(&self, frame: &mut Frame<'_>, area: Rect, label: &str, style: Style, hidden: bool) -> Option<Position> {
+        if area.is_empty() {
+            return None;
+        }
+        let shown = |text: &str| if hidden { "•".repeat(text.chars().count()) } else { Safe::clean(text).as_str().to_owned() };
+        let (head, tail) = (shown(&self.text[..self.cursor]), shown(&self.text[self.cursor..]));
+        let label_width = text::width(label) as u16;
+        let room = area.width.saturating_sub(label_width).saturating_sub(1) as usize;
+        let mut start = 0;
+        let mut width = text::width(&head);
+        for grapheme in text::graphemes(&head) {
+            if width <= room {
+                break;
+            }
+            width -= text::width(grapheme);
+            start += grapheme.len();
+        }
+        let visible = format!("{}{}", &head[start..], tail);
+        let line = TextLine::from(vec![Span::raw(label.to_owned()), Span::styled(visible, style)]);
+        frame.render_widget(Paragraph::new(line), area);
+        let x = (area.x + label_width + width as u16).min(area.right().saturating_sub(1));
+        Some(Position::new(x, area.y))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Line;
+    use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+
+    fn press(line: &mut Line, code: KeyCode) {
+        line.key(&KeyEvent::new(code, KeyModifiers::NONE));
+    }
+
+    #[test]
+    fn moves_and_cuts_by_grapheme() {
+        let mut line = Line::new("a👨‍👩‍👧é");
+        press(&mut line, KeyCode::Backspace);
+        press(&mut line, KeyCode::Backspace);
+        assert_eq!(line.text(), "a");
+        line.paste("b\nc");
+        press(&mut line, KeyCode::Home);
+        press(&mut line, KeyCode::Delete);
+        assert_eq!(line.text(), "b c");
+    }
+}
