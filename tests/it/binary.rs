@@ -3,6 +3,7 @@
 use crate::cli::Cli;
 use astudio::{Store, StoreSettings};
 use serde_json::{Value, json};
+use std::collections::VecDeque;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Output, Stdio};
@@ -238,6 +239,8 @@ pub struct Batch {
     child: Child,
     stdin: Option<ChildStdin>,
     answers: Receiver<Answer>,
+    /// What was sent and is not answered.
+    open: VecDeque<String>,
 }
 
 impl Batch {
@@ -258,22 +261,26 @@ impl Batch {
                 }
             }
         });
-        Self { stdin: child.stdin.take(), child, answers }
+        Self { stdin: child.stdin.take(), child, answers, open: VecDeque::new() }
     }
 
     /// Sends a request. A process that is gone does not hear it.
     pub fn send(&mut self, request: &Value) {
         if let Some(stdin) = &mut self.stdin {
             let _ = writeln!(stdin, "{request}");
+            self.open.push_back(request.to_string());
         }
     }
 
     /// The next answer; none when the process has ended.
     pub fn answer(&mut self) -> Option<Answer> {
         match self.answers.recv_timeout(PATIENCE) {
-            Ok(answer) => Some(answer),
+            Ok(answer) => {
+                self.open.pop_front();
+                Some(answer)
+            }
             Err(RecvTimeoutError::Disconnected) => None,
-            Err(RecvTimeoutError::Timeout) => panic!("a process does not answer"),
+            Err(RecvTimeoutError::Timeout) => panic!("no answer to {:?}", self.open.front()),
         }
     }
 

@@ -460,7 +460,7 @@ where
     Engine: Serve<O>,
 {
     let (engine, caller) = world.host(user);
-    let who = engine.admit(caller, &O::GATES).await.unwrap();
+    let who = engine.admit(caller, &O::GATES, O::EFFECT).await.unwrap();
     let (query, body) = opened::<O>(ask);
     let (store, once) = (world.store.clone(), Arc::new(AtomicUsize::new(0)));
     let strike = move || {

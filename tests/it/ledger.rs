@@ -97,7 +97,7 @@ impl Ledger {
         let pairs = |sql: &str| studio.rows(sql).into_iter().map(|row| (row.text(0).unwrap(), row.text(1).unwrap()));
         let turns = pairs("select id, status from turns").collect();
         let mut journal: BTreeMap<String, Vec<String>> = BTreeMap::new();
-        for (action, body) in pairs("select action, body from audit where action like 'approval.%' order by id") {
+        for (action, body) in pairs("select action, body from audit where action like 'approval.%' order by at, id") {
             if let Some(id) = json(&body)["approval"].as_str() {
                 journal.entry(id.to_owned()).or_default().push(action.trim_start_matches("approval.").to_owned());
             }

@@ -5,7 +5,8 @@
 
 use crate::Engine;
 use crate::caller::{Caller, SignIn};
-use contract::operation::{Authoring, Gates, RoleNeed, TenantNeed};
+use crate::tokens::permits;
+use contract::operation::{Authoring, Effect, Gates, RoleNeed, TenantNeed};
 use contract::{Code, Result, StudioError};
 use rules::access::{self, PlainCaller};
 use rules::partition::Partition;
@@ -82,7 +83,7 @@ impl Engine {
     ///
     /// # Errors
     /// The refusal of the first gate that does not open.
-    pub async fn admit(&self, caller: Caller, gates: &Gates) -> Result<Admitted> {
+    pub async fn admit(&self, caller: Caller, gates: &Gates, effect: Effect) -> Result<Admitted> {
         let Some(sign_in) = caller.sign_in.filter(|s| !s.user_id.is_empty()) else {
             return Err(StudioError::new(Code::Unauthorized, 401, "Sign in first."));
         };
@@ -107,6 +108,9 @@ impl Engine {
         };
         if partition.is_none() && gates.tenant == TenantNeed::Required {
             return Err(tenant_required());
+        }
+        if !permits(sign_in.token_scopes.as_deref(), effect) {
+            return Err(StudioError::new(Code::AccessDenied, 403, "The scopes of this token do not allow this operation."));
         }
         let admitted = Admitted { user, host, scope, partition, sign_in, session: caller.session };
         match gates.role {

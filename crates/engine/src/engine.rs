@@ -130,6 +130,8 @@ impl Builder {
 
     /// The engine.
     pub fn build(self) -> Engine {
+        // The journal seals what is written from the first write on. A store that is used by two engines has it already.
+        trust::journal::install(&self.store);
         let registry = Arc::new(self.registry);
         let runtime = Runtime::new(
             self.store.clone(),

@@ -29,7 +29,7 @@ impl Engine {
     where
         Engine: Serve<O>,
     {
-        let who = self.admit(caller, &O::GATES).await?;
+        let who = self.admit(caller, &O::GATES, O::EFFECT).await?;
         let WireRequest { path, query, body } = request;
         let path = serde_json::to_value(path)
             .and_then(serde_json::from_value)

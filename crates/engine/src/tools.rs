@@ -73,6 +73,7 @@ impl Serve<ExecuteTool> for Engine {
         let cleared = Cleared::unenforced(&bound, scope, args)
             .map_err(|why| StudioError::new(Code::ConfirmationRequired, 403, format!("{why}.")))?;
         let result = cleared.execute(Duration::from_secs(self.runtime.settings().call_seconds)).await;
+        let result = result.unwrap_or_else(tools::Unanswered::into_result);
         if let Err(why) = bound.close().await {
             tracing::warn!(slug = entry.slug(), why, "a tool could not be closed");
         }

@@ -5,6 +5,7 @@ use crate::ask::Ask;
 use crate::turn::lease::Taken;
 use crate::turn::state::{CallState, State};
 use crate::{Runtime, RuntimeError, store_refusal};
+use contract::ops::approvals::ApprovalStatus;
 use contract::turn::{PlannedCall, TurnEvent, TurnStatus};
 use contract::{Code, Micros, StudioError};
 use rules::partition::Partition;
@@ -13,6 +14,7 @@ use std::time::Duration;
 use store::repo::approvals::{self as approval_rows, ApprovalRow};
 use store::repo::{sessions, turns};
 use tools::enter;
+use trust::approvals::status_at;
 
 /// How a turn begins that asks again for a call of an earlier one.
 const AGAIN: &str = "Ask again: ";
@@ -32,7 +34,8 @@ impl Runtime {
         self.spawn(partition.clone(), turn.to_owned(), request);
     }
 
-    /// Waits until a turn is over, or waits for people and `wait` has passed.
+    /// Waits until a turn is over, or waits for people and `wait` has passed. A turn whose driver has an answer to act on
+    /// does not wait for people.
     ///
     /// # Errors
     /// Of the store, and what made this process stop driving the turn.
@@ -45,7 +48,8 @@ impl Runtime {
             let row = self.store.read(move |tx| turns::get(tx, &p, &id)).await.map_err(store_refusal)?;
             let status = row.as_ref().map_or(TurnStatus::Failed, |row| row.status);
             let now = tokio::time::Instant::now();
-            if status.is_over() || (status == TurnStatus::Waiting && now >= deadline) {
+            let waits = status == TurnStatus::Waiting && now >= deadline && !self.is_answered(turn).await?;
+            if status.is_over() || waits {
                 return Ok(());
             }
             if let Some(failure) = failure.filter(|_| !row.is_some_and(|row| self.holder_lives(&row))) {
@@ -54,6 +58,21 @@ impl Runtime {
             let left = if now < deadline { deadline - now } else { Duration::from_secs(1) };
             let _ = tokio::time::timeout(left.min(Duration::from_secs(2)), bell.rung()).await;
         }
+    }
+
+    /// Whether a call of a waiting turn has an answer that its driver has not come to yet.
+    async fn is_answered(&self, turn: &str) -> Result<bool, StudioError> {
+        let (id, now, void) = (turn.to_owned(), Micros::now(), self.settings.void_seconds);
+        let read = self.store.read(move |tx| -> Result<_, store::StoreError> {
+            Ok((turns::events(tx, &id, 0)?, approval_rows::of_turn(tx, &id)?))
+        });
+        let (events, rows) = read.await.map_err(store_refusal)?;
+        let state = State::of(&events);
+        let mut asked = state.calls.iter().filter(|call| call.state == CallState::Asked);
+        Ok(asked.any(|call| {
+            let newest = rows.iter().rfind(|row| row.ordinal == call.planned.ordinal);
+            newest.is_some_and(|row| status_at(row, now, void) != ApprovalStatus::Pending)
+        }))
     }
 
     /// Stops a turn. Whoever works on it stops; if nobody does, it is ended here.

@@ -64,6 +64,7 @@ impl Args {
             return Err(ArgFault::ServerManaged(managed));
         }
         fill_defaults(facts.schema(), &mut value);
+        settle_integers(facts.schema(), &mut value);
         let validator = jsonschema::validator_for(facts.schema())
             .map_err(|e| ArgFault::Schema(vec![format!("the tool's own schema is broken: {e}")]))?;
         let faults: Vec<String> = validator
@@ -90,6 +91,40 @@ impl Args {
     /// SHA-256 of the canonical text.
     pub fn hash(&self) -> String {
         canonical::hash(&self.value)
+    }
+}
+
+/// Writes whole numbers such as `1007.0` as integers where the schema wants one: JSON Schema takes them as equal, typed tools
+/// do not, and what is approved must be what runs.
+fn settle_integers(schema: &Value, value: &mut Value) {
+    let wants = |kind: &str| match schema.get("type") {
+        Some(Value::String(one)) => one == kind,
+        Some(Value::Array(several)) => several.iter().any(|one| one == kind),
+        _ => false,
+    };
+    match value {
+        Value::Number(number) if wants("integer") && number.is_f64() => {
+            // Beyond 2^53 a float no longer says which integer was meant.
+            let whole = number.as_f64().filter(|n| n.fract() == 0.0 && n.abs() <= 9_007_199_254_740_992.0);
+            if let Some(whole) = whole {
+                *value = Value::from(whole as i64);
+            }
+        }
+        Value::Object(map) => {
+            if let Some(Value::Object(properties)) = schema.get("properties") {
+                for (name, property) in properties {
+                    if let Some(item) = map.get_mut(name) {
+                        settle_integers(property, item);
+                    }
+                }
+            }
+        }
+        Value::Array(items) => {
+            if let Some(each) = schema.get("items") {
+                items.iter_mut().for_each(|item| settle_integers(each, item));
+            }
+        }
+        _ => {}
     }
 }
 

@@ -117,8 +117,8 @@ pub enum NotCleared {
 /// ```compile_fail
 /// # use astudio_tools as tools;
 /// async fn twice(cleared: tools::Cleared) {
-///     cleared.execute(std::time::Duration::from_secs(1)).await;
-///     cleared.execute(std::time::Duration::from_secs(1)).await;
+///     let _ = cleared.execute(std::time::Duration::from_secs(1)).await;
+///     let _ = cleared.execute(std::time::Duration::from_secs(1)).await;
 /// }
 /// ```
 ///
@@ -137,7 +137,7 @@ pub enum NotCleared {
 /// # use astudio_tools as tools;
 /// async fn right(bound: &tools::Bound, scope: tools::InScope, a: trust::approvals::Approval) {
 ///     if let Ok(cleared) = tools::Cleared::approved(bound, scope, a) {
-///         cleared.execute(std::time::Duration::from_secs(1)).await;
+///         let _ = cleared.execute(std::time::Duration::from_secs(1)).await;
 ///     }
 /// }
 /// ```
@@ -184,18 +184,32 @@ impl Cleared {
         Ok(Self { bound: bound.clone(), scope, args: args.into_value(), key: None })
     }
 
-    /// Runs the call. A panic of the tool, and the end of its time, are failed results.
-    pub async fn execute(self, within: Duration) -> CallResult {
+    /// Runs the call.
+    ///
+    /// # Errors
+    /// The tool gave no answer: it failed inside, or its time ran out. A write may have happened all the same.
+    pub async fn execute(self, within: Duration) -> Result<CallResult, Unanswered> {
         let filled = self.bound.filled(&self.args, &self.scope);
         let look = Look { method: &self.bound.facts.method, args: &filled, scope: &self.scope };
         let granted = Granted { look, key: self.key.as_deref() };
-        let failed = |message: String| CallResult { ok: false, value: Value::Null, error: Some(message), code: None };
         match tokio::time::timeout(within, catch(AssertUnwindSafe(async { self.bound.tool.run(granted).await }))).await {
-            Ok(Ok(Ok(value))) => CallResult { ok: true, value, error: None, code: None },
-            Ok(Ok(Err(error))) => error.into_result(),
-            Ok(Err(())) => failed("The tool failed inside.".into()),
-            Err(_) => failed(format!("The tool did not answer within {} s.", within.as_secs())),
+            Ok(Ok(Ok(value))) => Ok(CallResult { ok: true, value, error: None, code: None }),
+            Ok(Ok(Err(error))) => Ok(error.into_result()),
+            Ok(Err(())) => Err(Unanswered("The tool failed inside.".into())),
+            Err(_) => Err(Unanswered(format!("The tool did not answer within {} s.", within.as_secs()))),
         }
+    }
+}
+
+/// Why a tool gave no answer.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct Unanswered(String);
+
+impl Unanswered {
+    /// As the result of a call that changes nothing.
+    pub fn into_result(self) -> CallResult {
+        CallResult { ok: false, value: Value::Null, error: Some(self.0), code: None }
     }
 }
 

@@ -19,7 +19,7 @@ mod tool;
 pub use async_trait::async_trait;
 
 pub use args::{ArgFault, Args};
-pub use clear::{Bound, Cleared, NotCleared};
+pub use clear::{Bound, Cleared, NotCleared, Unanswered};
 pub use facts::{Access, Facts, Source};
 pub use host::{HostTool, HostTools, HostToolkit, Method, Rejected};
 pub use registry::{Entry, Registry};

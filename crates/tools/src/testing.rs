@@ -138,7 +138,7 @@ impl Harness {
     pub async fn call(&self, name: &str, args: Value) -> CallResult {
         match self.pass(name, args) {
             Ok(Passed { bound, scope, args }) => match Cleared::unenforced(&bound, scope, args) {
-                Ok(cleared) => cleared.execute(WITHIN).await,
+                Ok(cleared) => cleared.execute(WITHIN).await.unwrap_or_else(crate::Unanswered::into_result),
                 Err(why) => not_cleared(&why),
             },
             Err(refused) => *refused,
@@ -197,7 +197,7 @@ impl Harness {
             Err(refused) => return *refused,
         };
         match Cleared::approved(&bound, scope, approval) {
-            Ok(cleared) => cleared.execute(WITHIN).await,
+            Ok(cleared) => cleared.execute(WITHIN).await.unwrap_or_else(crate::Unanswered::into_result),
             Err(why) => not_cleared(&why),
         }
     }

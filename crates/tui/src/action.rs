@@ -124,6 +124,18 @@ actions! {
     Choices = "choices" Form ["ctrl-space", "f4"] "choices" "Show the choices of the field.";
     Back = "back" Form ["esc"] "back" "Go back; what was typed is kept.";
 
+    TextUp = "text-up" Text ["up"] "" "One line up; from the first line to the previous field.";
+    TextDown = "text-down" Text ["down"] "" "One line down; from the last line to the next field.";
+    TextPageUp = "text-page-up" Text ["pageup"] "" "Ten lines up.";
+    TextPageDown = "text-page-down" Text ["pagedown"] "" "Ten lines down.";
+    TextTop = "text-top" Text ["ctrl-home"] "" "To the beginning of the text.";
+    TextEnd = "text-end" Text ["ctrl-end"] "" "To the end of the text.";
+    WordLeft = "word-left" Text ["ctrl-left", "alt-left", "alt-b"] "" "A word to the left.";
+    WordRight = "word-right" Text ["ctrl-right", "alt-right", "alt-f"] "" "A word to the right.";
+    CutWord = "cut-word" Text ["ctrl-w", "alt-backspace"] "" "Cut the word before the cursor.";
+    Undo = "undo" Text ["alt-u", "ctrl-_", "ctrl-7"] "undo" "Take the last change of the text back.";
+    Redo = "redo" Text ["ctrl-y"] "" "Make the change that was taken back again.";
+
     ChatWith = "chat" Agents ["c"] "chat" "Chat with the selected agent.";
     EditAgent = "edit" Agents ["e"] "edit" "Edit the selected agent.";
     NewAgent = "new" Agents ["n"] "new" "Create an agent.";
@@ -138,6 +150,9 @@ actions! {
     SearchText = "search-text" Agent ["ctrl-f"] "search" "Search in the prompt.";
     TakeMine = "take-mine" Agent ["ctrl-g"] "" "In a conflict: take my value of the field.";
     TakeTheirs = "take-theirs" Agent ["ctrl-r"] "" "In a conflict: take their value of the field.";
+
+    TakeKept = "take-kept" Agent ["alt-k"] "" "Take over the unsaved text that was kept from before.";
+    ForgetKept = "forget-kept" Agent ["alt-x"] "" "Forget the unsaved text that was kept from before.";
 
     Send = "send" Composer ["enter"] "send" "Send what is written; queues it while the model runs.";
     NewLine = "new-line" Composer ["alt-enter", "ctrl-j", "shift-enter"] "" "A new line.";
@@ -172,15 +187,24 @@ actions! {
     ShowDecided = "show-decided" Approvals ["a"] "all" "Show those that were answered too.";
     Reask = "reask" Approvals ["r"] "ask again" "Ask again for one that expired.";
     GoToChat = "go-to-chat" Approvals ["c"] "chat" "Go to the chat it comes from.";
+    LeaveApprovals = "leave-approvals" Approvals ["esc", "q"] "back" "Go back to where you were.";
 
     AddKey = "add-key" Keys ["n", "a"] "add" "Store a provider key.";
     DeleteKey = "delete-key" Keys ["d", "delete"] "delete" "Delete the selected key.";
 
     Verify = "verify" Audit ["v"] "verify" "Check the journal.";
+    OlderEntries = "older-entries" Audit ["o"] "older" "Read older entries.";
+
+    FollowLog = "follow-log" Log ["f"] "follow" "To the end of the log, and follow.";
 
     ChangeSetting = "change-setting" Settings ["enter", "space"] "change" "Change the selected setting.";
+    AddKeyFor = "add-key-for" Settings ["a"] "add a key" "Give the selected action one more key.";
+    DefaultSetting = "default-setting" Settings ["delete", "backspace"] "default" "Take the selected setting back to its default.";
 
     MakeDemo = "make-demo" Welcome ["d"] "demo world" "Make the demo world and go to it.";
+    ModelUp = "model-up" Welcome ["up", "k"] "" "To the previous model.";
+    ModelDown = "model-down" Welcome ["down", "j"] "" "To the next model.";
+    LookAgain = "look-again" Welcome ["f5"] "look again" "Look for models again.";
     UseModel = "use-model" Welcome ["enter"] "use" "Make an agent on the selected model and chat with it.";
 
     DialogNext = "dialog-next" Dialog ["tab", "right"] "next" "Move the focus.";

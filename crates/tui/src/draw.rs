@@ -1,6 +1,7 @@
 //! One frame: top line, place, footer, layers, toasts.
 
-use crate::action::{ACTIONS, Context};
+use crate::action::{ACTIONS, Action, Info};
+use crate::keymap::Key;
 use crate::layers::Layers;
 use crate::places::{PlaceId, Places};
 use crate::state::State;
@@ -93,18 +94,31 @@ fn draw_places(state: &State, area: Rect, frame: &mut Frame<'_>) {
 
 fn draw_footer(state: &State, area: Rect, frame: &mut Frame<'_>) {
     let contexts = state.contexts();
-    let mut spans = Vec::new();
-    let mut width = 0;
-    let shown = |context: Context| ACTIONS.iter().filter(move |info| info.context == context && !info.label.is_empty());
-    for info in contexts.into_iter().flat_map(shown) {
-        let key = state.keymap.hint(info.action);
-        let piece = text::width(&key) + text::width(info.label) + 3;
-        if width + piece > area.width as usize {
-            break;
+    let typing = !state.layers.is_open() && state.places.wants_text(state.place);
+    // Only a key that does it now is told: one that an inner context or a text field takes first does not.
+    let key = |info: &Info| {
+        let works = |key: &&Key| !(typing && key.is_text()) && state.keymap.action(&contexts, **key) == Some(info.action);
+        state.keymap.keys(info.action).iter().find(works).map(Key::label)
+    };
+    let mut pieces: Vec<(String, &str)> = Vec::new();
+    let mut last: Vec<(String, &str)> = Vec::new();
+    for info in contexts.iter().flat_map(|context| ACTIONS.iter().filter(move |info| info.context == *context)) {
+        if let Some(key) = key(info).filter(|_| !info.label.is_empty()) {
+            let always = matches!(info.action, Action::Help | Action::Palette);
+            if always { &mut last } else { &mut pieces }.push((key, info.label));
         }
-        width += piece;
+    }
+    let wide = |(key, label): &(String, &str)| text::width(key) + text::width(label) + 3;
+    let mut room = (area.width as usize).saturating_sub(last.iter().map(wide).sum());
+    let mut spans = Vec::new();
+    let fits = pieces.into_iter().take_while(|piece| {
+        let fits = wide(piece) <= room;
+        room = room.saturating_sub(wide(piece));
+        fits
+    });
+    for (key, label) in fits.collect::<Vec<_>>().into_iter().chain(last) {
         spans.push(Span::styled(key, state.theme.accent));
-        spans.push(Span::styled(format!(" {}  ", info.label), state.theme.dim));
+        spans.push(Span::styled(format!(" {label}  "), state.theme.dim));
     }
     frame.render_widget(Paragraph::new(Line::from(spans)), area);
 }

@@ -111,11 +111,54 @@ impl Key {
         }
     }
 
+    /// As settings name it, so that [`Key::parse`] reads it back; none for a key that has no name there.
+    pub fn name(&self) -> Option<String> {
+        let mut modifiers = self.modifiers;
+        let key = match self.code {
+            KeyCode::Char(' ') => "space".to_owned(),
+            KeyCode::Char(c) if c.is_control() => return None,
+            KeyCode::Char(c) if c.is_ascii_uppercase() => {
+                modifiers |= KeyModifiers::SHIFT;
+                c.to_ascii_lowercase().to_string()
+            }
+            KeyCode::Char(c) => c.to_string(),
+            KeyCode::F(n) => format!("f{n}"),
+            KeyCode::Enter => "enter".into(),
+            KeyCode::Esc => "esc".into(),
+            KeyCode::Tab => "tab".into(),
+            KeyCode::BackTab => "backtab".into(),
+            KeyCode::Up => "up".into(),
+            KeyCode::Down => "down".into(),
+            KeyCode::Left => "left".into(),
+            KeyCode::Right => "right".into(),
+            KeyCode::Home => "home".into(),
+            KeyCode::End => "end".into(),
+            KeyCode::PageUp => "pageup".into(),
+            KeyCode::PageDown => "pagedown".into(),
+            KeyCode::Delete => "delete".into(),
+            KeyCode::Insert => "insert".into(),
+            KeyCode::Backspace => "backspace".into(),
+            _ => return None,
+        };
+        let mut name = String::new();
+        for (modifier, word) in
+            [(KeyModifiers::CONTROL, "ctrl-"), (KeyModifiers::ALT, "alt-"), (KeyModifiers::SHIFT, "shift-")]
+        {
+            if modifiers.contains(modifier) {
+                name += word;
+            }
+        }
+        Some(name + &key)
+    }
+
     /// Whether the key writes a character into a text field.
     pub fn is_text(&self) -> bool {
         matches!(self.code, KeyCode::Char(_)) && (self.modifiers - KeyModifiers::SHIFT).is_empty()
     }
 }
+
+/// Where text is typed, so that a key which writes a letter can mean nothing else.
+const TYPED: [Context; 5] = [Context::Form, Context::Text, Context::Composer, Context::Agent, Context::Layer];
 
 /// All bindings.
 #[derive(Clone, Debug)]
@@ -143,6 +186,9 @@ impl Keymap {
             for text in texts {
                 match Key::parse(text) {
                     Ok(key) => {
+                        if key.is_text() && TYPED.contains(&info.context) {
+                            faults.push(format!("keys.{}: '{text}' writes a letter where text is typed", info.id));
+                        }
                         if let Some(other) = map.bindings.insert((info.context, key), info.action) {
                             let other = crate::action::info(other).id;
                             faults.push(format!("keys.{}: '{text}' is taken by '{other}' in the same place", info.id));
@@ -188,10 +234,18 @@ mod tests {
 
     #[test]
     fn no_key_that_types_is_bound_where_text_is_typed() {
+        let own = BTreeMap::from([("save".to_owned(), vec!["x".to_owned()])]);
+        let faults = Keymap::new(&own).expect_err("a letter in a form");
+        assert!(faults[0].contains("keys.save") && faults[0].contains("'x'"), "{faults:?}");
+    }
+
+    #[test]
+    fn a_key_is_read_back_by_its_name() {
         let map = Keymap::new(&BTreeMap::new()).expect("the table");
-        for ((context, key), action) in &map.bindings {
-            let typed = matches!(context, Context::Form | Context::Text | Context::Composer | Context::Agent);
-            assert!(!(typed && key.is_text()), "{action:?} is on {}", key.label());
+        let more = ["É", "-", "ctrl--", "shift-f3", "alt-shift-x", "ctrl-alt-up"].map(|text| Key::parse(text).expect("a key"));
+        for key in map.bindings.keys().map(|(_, key)| *key).chain(more) {
+            let name = key.name().expect("a name");
+            assert_eq!(Key::parse(&name), Ok(key), "{name}");
         }
     }
 }

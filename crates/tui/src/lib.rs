@@ -7,15 +7,20 @@
 
 pub mod action;
 mod clipboard;
+pub mod docs;
 pub mod draw;
 pub mod effect;
 pub mod event;
+pub mod form;
 pub mod keymap;
 pub mod layers;
+pub mod markdown;
 pub mod places;
 pub mod run;
 pub mod state;
 pub mod terminal;
+#[cfg(test)]
+pub mod testing;
 pub mod theme;
 pub mod unsaved;
 pub mod view;

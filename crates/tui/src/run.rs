@@ -48,8 +48,9 @@ pub trait Host: Send + Sync {
     async fn make_demo(&self) -> contract::Result<(String, Client, Profile)>;
     /// Models found: keys in the environment, servers on loopback. Looks only at this machine.
     async fn find_models(&self) -> Vec<FoundModel>;
-    /// The program's own log, newest last, from this place on; answers the place for the next call.
-    fn log(&self, from: usize) -> (Vec<String>, usize);
+    /// The program's own log, newest last, from this place on; answers the place for the next call. Waits until there is
+    /// something.
+    async fn log(&self, from: usize) -> (Vec<String>, usize);
     /// Settings of the workbench as they are in the file.
     fn settings(&self) -> TuiSettings;
     /// Writes settings of the workbench into the file; answers where, for the person.
@@ -98,12 +99,13 @@ pub async fn run(options: Options) -> io::Result<()> {
     let began = Instant::now();
     let settings = options.host.settings();
     let keymap = Keymap::new(&settings.keys).map_err(|faults| io::Error::other(faults.join("\n")))?;
+    let no_colour = std::env::var_os("NO_COLOR").is_some_and(|v| !v.is_empty());
     let (input_sender, inputs) = mpsc::unbounded_channel();
     let (sender, events) = mpsc::unbounded_channel();
     let terminal = Terminal::take(began, input_sender)?;
-    let theme = if std::env::var_os("NO_COLOR").is_some_and(|v| !v.is_empty()) { ThemeName::Plain } else { settings.theme };
-    let (mut state, effects) = State::new(options.profile, keymap, theme, terminal.size()?);
-    state.still = settings.reduced_motion;
+    let (mut state, mut effects) = State::new(options.profile, keymap, settings.theme, terminal.size()?);
+    state.no_colour = no_colour;
+    state.apply(&settings, &mut effects);
     let mut driver = Driver {
         began,
         terminal,
@@ -117,11 +119,6 @@ pub async fn run(options: Options) -> io::Result<()> {
         last_frame: 0,
         quit: false,
     };
-    let mut effects = effects;
-    if settings.mouse {
-        driver.state.mouse = true;
-        effects.push(Effect::Mouse(true));
-    }
     driver.listen_for_rings();
     let result = driver.turn(effects, inputs, events).await;
     for (_, watch) in driver.watches.drain() {

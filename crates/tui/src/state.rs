@@ -7,7 +7,7 @@ use crate::keymap::{Key, Keymap};
 use crate::layers::{Layer, Layers};
 use crate::places::{PlaceId, Places};
 use crate::theme::{Theme, ThemeName};
-use crate::{Profile, layers, places};
+use crate::{Profile, TuiSettings, layers, places};
 use contract::StudioError;
 use contract::ops::me::{GetMe, Me};
 use contract::wire::{NoBody, NoPath, NoQuery};
@@ -48,6 +48,8 @@ impl From<&StudioError> for Toast {
 pub struct Ctx<'a> {
     /// Now.
     pub now: Ms,
+    /// Columns and rows of the screen.
+    pub size: (u16, u16),
     /// Who the caller is, once known.
     pub me: Option<&'a Me>,
     /// The keys.
@@ -62,6 +64,18 @@ pub struct Ctx<'a> {
     pub toasts: &'a mut Vec<Toast>,
     /// Ids of approvals that wait for the caller, newest first.
     pub pending: &'a [String],
+    /// Settings to use from now on.
+    pub settings: &'a mut Option<TuiSettings>,
+    /// As whom to go on from now on.
+    pub newcomer: &'a mut Option<Newcomer>,
+}
+
+/// Another person at the workbench.
+pub struct Newcomer {
+    /// Their client.
+    pub client: client::Client,
+    /// As whom, over which engine.
+    pub profile: Profile,
 }
 
 impl Ctx<'_> {
@@ -106,6 +120,8 @@ pub struct State {
     pub focused: bool,
     /// Whether motion is reduced.
     pub still: bool,
+    /// Whether the environment forbids colours, whatever the theme.
+    pub no_colour: bool,
     /// Whether the screen no longer shows the state.
     pub dirty: bool,
     /// Whether the next frame is drawn on a cleared screen.
@@ -133,6 +149,7 @@ impl State {
             mouse: false,
             focused: true,
             still: false,
+            no_colour: false,
             dirty: true,
             clear: false,
             now: 0,
@@ -153,9 +170,11 @@ impl State {
         act: impl FnOnce(&mut Places, &mut Layers, &mut Ctx<'_>) -> T,
     ) -> T {
         let (mut open, mut go, mut toasts) = (Vec::new(), None, Vec::new());
+        let (mut settings, mut newcomer) = (None, None);
         let pending = self.places.approvals.pending();
         let mut ctx = Ctx {
             now: self.now,
+            size: self.size,
             me: self.me.as_ref(),
             keymap: &self.keymap,
             effects,
@@ -163,8 +182,17 @@ impl State {
             go: &mut go,
             toasts: &mut toasts,
             pending: &pending,
+            settings: &mut settings,
+            newcomer: &mut newcomer,
         };
         let result = act(&mut self.places, &mut self.layers, &mut ctx);
+        if let Some(settings) = settings {
+            self.apply(&settings, effects);
+        }
+        if let Some(Newcomer { client, profile }) = newcomer {
+            effects.push(Effect::Become(client));
+            effects.extend(self.become_other(profile));
+        }
         for toast in toasts {
             self.toast(toast, effects);
         }
@@ -177,8 +205,23 @@ impl State {
         result
     }
 
+    /// Uses these settings. Keys that conflict stay as they were: whoever sets some has checked them before.
+    pub fn apply(&mut self, settings: &TuiSettings, effects: &mut Vec<Effect>) {
+        if let Ok(keymap) = Keymap::new(&settings.keys) {
+            self.keymap = keymap;
+        }
+        self.theme = Theme::of(if self.no_colour { ThemeName::Plain } else { settings.theme });
+        self.still = settings.reduced_motion;
+        if self.mouse != settings.mouse {
+            self.mouse = settings.mouse;
+            effects.push(Effect::Mouse(self.mouse));
+        }
+        self.dirty = true;
+    }
+
     fn toast(&mut self, toast: Toast, effects: &mut Vec<Effect>) {
-        let end = self.now + TOAST_MS;
+        // What takes longer to read stays longer.
+        let end = self.now + TOAST_MS + 60 * toast.text.chars().count().saturating_sub(60) as Ms;
         self.toasts.push((toast, end));
         effects.push(Effect::Wake(end));
         self.dirty = true;
@@ -345,7 +388,7 @@ impl State {
         }
     }
 
-    /// Whether the sign-in changed: everything is read anew.
+    /// The sign-in changed: everything is read anew.
     pub fn become_other(&mut self, profile: Profile) -> Vec<Effect> {
         let (mut fresh, effects) =
             State::new(profile, self.keymap.clone(), self.theme.name, self.size);
@@ -353,6 +396,7 @@ impl State {
         fresh.mouse = self.mouse;
         fresh.focused = self.focused;
         fresh.still = self.still;
+        fresh.no_colour = self.no_colour;
         fresh.toasts = std::mem::take(&mut self.toasts);
         *self = fresh;
         effects

@@ -56,13 +56,20 @@ pub fn give_back() {
 }
 
 impl Terminal {
-    /// Takes the terminal. From a panic on it is given back before the report is printed.
+    /// Takes the terminal. When this thread panics it is given back before the report is printed. A panic in another thread
+    /// ends a task, not the workbench: its report goes to the log, for on the screen it would be noise.
     ///
     /// # Errors
     /// There is no terminal, or it refuses.
     pub fn take(began: Instant, inputs: mpsc::UnboundedSender<Input>) -> io::Result<Self> {
         let before = std::panic::take_hook();
+        let owner = std::thread::current().id();
         std::panic::set_hook(Box::new(move |panic| {
+            let ours = std::thread::current().id() == owner;
+            if !ours && ENTERED.load(Ordering::SeqCst) {
+                tracing::error!(%panic, "a task failed");
+                return;
+            }
             give_back();
             before(panic);
         }));

@@ -1,5 +1,7 @@
 //! Small things to draw and to type into, used by places and layers.
 
+use crate::action::Action;
+use crate::state::Ctx;
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ratatui::Frame;
 use ratatui::layout::{Position, Rect};
@@ -23,6 +25,27 @@ pub fn popup(frame: &mut Frame<'_>, area: Rect, title: &str, size: (u16, u16), b
     let inner = block.inner(area);
     frame.render_widget(block, area);
     inner
+}
+
+/// The row that a list's action leads to, from the selected one of so many; none for other actions.
+pub fn list_move(action: Action, selected: usize, len: usize, ctx: &Ctx<'_>) -> Option<usize> {
+    // The frame around a place takes about six rows.
+    let page = usize::from(ctx.size.1).saturating_sub(6).max(1);
+    let to = match action {
+        Action::Up => selected.saturating_sub(1),
+        Action::Down => selected + 1,
+        Action::PageUp => selected.saturating_sub(page),
+        Action::PageDown => selected + page,
+        Action::First => 0,
+        Action::Last => usize::MAX,
+        _ => return None,
+    };
+    Some(to.min(len.saturating_sub(1)))
+}
+
+/// Moves the first visible row so little that the selected one is in sight.
+pub fn keep_in_sight(first: &mut usize, selected: usize, rows: usize) {
+    *first = (*first).min(selected).max((selected + 1).saturating_sub(rows));
 }
 
 /// A one-line text field with a real cursor. Moves by grapheme; text of others is cleaned when it is shown, not when typed.

@@ -89,7 +89,10 @@ impl Checker<'_> {
                 "`about` is empty; say in a sentence what the script does",
             );
         }
-        if script.rules.is_empty() {
+        if script.by_hand && !script.rules.is_empty() {
+            return self.fail(none, "a script that is played `by_hand` has no `rules`; take one of the two away");
+        }
+        if script.rules.is_empty() && !script.by_hand {
             return self.fail(none, "`rules` is empty; write at least one rule");
         }
         if script.examples.len() > 20 {

@@ -7,6 +7,7 @@
 mod check;
 mod conditions;
 mod error;
+mod manual;
 mod pattern;
 mod play;
 mod script;

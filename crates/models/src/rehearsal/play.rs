@@ -13,7 +13,7 @@ use super::turn::{Outcome, Turn};
 use crate::{Block, ModelCall, ModelRequest};
 
 /// The most calls in one answer.
-const MAX_CALLS: usize = 32;
+pub(super) const MAX_CALLS: usize = 32;
 /// The most lines of one list in an answer.
 const MAX_LINES: usize = 50;
 
@@ -25,7 +25,7 @@ pub(crate) struct Played<'a> {
 }
 
 impl Played<'_> {
-    fn text(text: String) -> Self {
+    pub(super) fn text(text: String) -> Self {
         Self {
             blocks: vec![Block::Text { text }],
             fail: None,
@@ -35,6 +35,9 @@ impl Played<'_> {
 
 /// Plays a script.
 pub(crate) fn play<'a>(script: &'a Script, request: &ModelRequest) -> Played<'a> {
+    if script.by_hand {
+        return super::manual::play(script, request);
+    }
     let turn = Turn::of(request);
     let mut scene = Scene {
         script,
@@ -57,7 +60,7 @@ pub(crate) fn play<'a>(script: &'a Script, request: &ModelRequest) -> Played<'a>
                 rule
             }
             (None, Some(rule)) if rule.again => rule,
-            (None, Some(_)) => return Played::text(told(&scene)),
+            (None, Some(_)) => return Played::text(unanswered(&scene)),
             (None, None) => return Played::text(not_understood(script)),
         };
         if scene.done == turn.rounds.len() {
@@ -66,7 +69,7 @@ pub(crate) fn play<'a>(script: &'a Script, request: &ModelRequest) -> Played<'a>
         // Calls this script would not have made: a conversation begun with another one.
         if rule.all_calls().next().is_none() {
             scene.done = turn.rounds.len();
-            return Played::text(told(&scene));
+            return Played::text(unanswered(&scene));
         }
         last = Some(rule);
         scene.done += 1;
@@ -87,16 +90,23 @@ fn not_understood(script: &Script) -> String {
     text
 }
 
-/// What the tools answered, word for word, where the script has nothing to say to it.
-fn told(scene: &Scene<'_>) -> String {
-    let lines = scene.round().iter().map(|result| {
+fn unanswered(scene: &Scene<'_>) -> String {
+    told(
+        "My script has no line for what came back, so here it is as it came:",
+        scene.round(),
+    )
+}
+
+/// What the tools answered, word for word.
+pub(super) fn told(first: &str, round: &[Outcome<'_>]) -> String {
+    let lines = round.iter().map(|result| {
         if result.ok {
             format!("`{}` answered: {}", result.tool, cut(result.text, 2_000))
         } else {
             format!("`{}` failed: {}", result.tool, result.why())
         }
     });
-    let mut text = "My script has no line for what came back, so here it is as it came:".to_owned();
+    let mut text = first.to_owned();
     for line in limited(lines.collect()) {
         text.push('\n');
         text.push_str(&line);

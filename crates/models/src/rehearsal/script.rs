@@ -31,12 +31,16 @@ pub struct Script {
     /// Milliseconds between two streamed pieces.
     #[serde(default)]
     pub pace_ms: u64,
+    /// Whether the person who chats plays the model: what they write are commands, and there are no rules.
+    #[serde(default)]
+    pub by_hand: bool,
     /// The type of captures that are not text.
     #[serde(default)]
     pub(crate) types: BTreeMap<String, CaptureType>,
     /// Values of captures that were not captured.
     #[serde(default)]
     pub(crate) defaults: BTreeMap<String, Value>,
+    #[serde(default)]
     pub(crate) rules: Vec<Spanned<Rule>>,
 }
 

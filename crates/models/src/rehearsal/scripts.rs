@@ -16,10 +16,11 @@ macro_rules! built_in {
 }
 
 /// The scripts that come with the program: names and YAML.
-pub const BUILT_IN: [(&str, &str); 13] = built_in![
+pub const BUILT_IN: [(&str, &str); 14] = built_in![
     "chaos",
     "faq",
     "greeter",
+    "manual",
     "night-watch",
     "onboarding",
     "orders-desk",

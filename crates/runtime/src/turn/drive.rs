@@ -235,7 +235,7 @@ impl Driven {
     /// Waits for people: gives the lease back, and comes back when something that matters has changed, or when the next
     /// open question expires. `seen` is how things stood before the last attempt to go on.
     async fn wait(&mut self, seen: Seen, bell: &mut store::bell::Waiter) -> Result<(), RuntimeError> {
-        let seen = Seen { last_seq: self.state.last_seq, ..seen };
+        let seen = Seen { last_seq: self.state.last_seq, abandoned: false, ..seen };
         self.runtime.release(&self.lease, TurnStatus::Waiting).await?;
         while !self.runtime.is_stopping() && self.look().await? == seen {
             let now = Micros::now();
@@ -252,7 +252,8 @@ impl Driven {
     async fn look(&self) -> Result<Seen, RuntimeError> {
         let (partition, id) = (self.partition.clone(), self.turn.id.clone());
         let void = self.runtime.settings.void_seconds;
-        self.runtime
+        let runtime = &self.runtime;
+        runtime
             .store
             .read(move |tx| -> Result<_, RuntimeError> {
                 let now = Micros::now();
@@ -263,6 +264,7 @@ impl Driven {
                     last_seq: row.as_ref().map_or(0, |row| row.last_seq),
                     stop: row.as_ref().is_some_and(|row| row.stop_asked_by.is_some()),
                     over: row.as_ref().is_none_or(|row| row.status.is_over()),
+                    abandoned: row.as_ref().is_some_and(|row| row.status == TurnStatus::Running && !runtime.holder_lives(row)),
                     expires_at: rows.iter().filter(pending).map(|a| a.expires_at).min(),
                     approvals: rows.iter().map(|a| (a.id.clone(), approvals::status_at(a, now, void))).collect(),
                 })
@@ -277,6 +279,8 @@ struct Seen {
     last_seq: i64,
     stop: bool,
     over: bool,
+    /// Somebody took the turn up and died over it.
+    abandoned: bool,
     expires_at: Option<Micros>,
     approvals: Vec<(String, ApprovalStatus)>,
 }

@@ -19,7 +19,7 @@ use std::time::Duration;
 use store::StoreError;
 use store::repo::approvals::ApprovalRow;
 use store::repo::turns;
-use tools::Cleared;
+use tools::{Cleared, Unanswered};
 use trust::approvals::{self, Consume, NotConsumed};
 
 impl Driven {
@@ -295,7 +295,8 @@ impl Driven {
         self.append(events).await?;
         let within = Duration::from_secs(self.runtime.settings.call_seconds);
         let runs = join_all(ready.into_iter().map(|(ordinal, cleared)| async move {
-            TurnEvent::CallEnded { ordinal, result: cleared.execute(within).await }
+            let result = cleared.execute(within).await.unwrap_or_else(Unanswered::into_result);
+            TurnEvent::CallEnded { ordinal, result }
         }));
         let runtime = self.runtime.clone();
         let lease = self.lease.clone();
@@ -378,7 +379,7 @@ impl Driven {
         };
         self.refold().await?;
         store::fault::point("call_started");
-        let result = match Cleared::approved(&bound, scope, approval) {
+        let ended = match Cleared::approved(&bound, scope, approval) {
             Ok(cleared) => {
                 let runtime = self.runtime.clone();
                 let lease = self.lease.clone();
@@ -386,23 +387,26 @@ impl Driven {
                 let mut run = std::pin::pin!(run);
                 // A write that runs is never dropped half-way: a lost lease only means that somebody else will call its
                 // outcome unknown.
-                tokio::select! {
-                    result = &mut run => result,
+                let answered = tokio::select! {
+                    answered = &mut run => answered,
                     error = runtime.keep(&lease) => {
                         let _ = run.await;
                         return Err(error);
                     }
+                };
+                match answered {
+                    Ok(result) => TurnEvent::CallEnded { ordinal, result },
+                    // It may still happen: a tool that did not answer in time is not a tool that did nothing.
+                    Err(_) => TurnEvent::CallUnknown { ordinal },
                 }
             }
-            Err(why) => CallResult {
-                ok: false,
-                value: Value::Null,
-                error: Some(why.to_string()),
-                code: Some(Code::ConfirmationRequired.as_str().into()),
-            },
+            Err(why) => {
+                let code = Some(Code::ConfirmationRequired.as_str().into());
+                let result = CallResult { ok: false, value: Value::Null, error: Some(why.to_string()), code };
+                TurnEvent::CallEnded { ordinal, result }
+            }
         };
-        store::fault::point("effect_done");
-        self.append(vec![TurnEvent::CallEnded { ordinal, result }]).await?;
+        self.append(vec![ended]).await?;
         store::fault::point("end_written");
         Ok(())
     }

@@ -55,7 +55,7 @@ create table agents (
   owner text not null,
   visibility text not null default 'private' check (visibility in ('private', 'tenant', 'groups')),
   allowed_groups text not null default '[]',
-  definition text not null,
+  bot_class text not null,
   llm text,
   category text not null,
   description text,
@@ -63,6 +63,8 @@ create table agents (
   version int not null,
   created_at int not null,
   updated_at int not null,
+  -- Last, so that lists do not walk over it.
+  definition text not null,
   check (partition <> '-' or visibility = 'private'),
   unique (partition, name)
 ) strict;

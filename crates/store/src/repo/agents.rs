@@ -104,8 +104,8 @@ pub struct Tooling {
     pub vault_owner: Option<String>,
 }
 
-/// The columns of a [`Head`]. The class is cut out of the definition by the database, which is cheaper than reading all of it.
-const HEAD: &str = "id, name, owner, visibility, allowed_groups, definition ->> 'bot_class', llm, category, description, \
+/// The columns of a [`Head`].
+const HEAD: &str = "id, name, owner, visibility, allowed_groups, bot_class, llm, category, description, \
                     status, version, created_at, updated_at";
 
 fn head(row: &mut Row) -> Result<Head, StoreError> {
@@ -245,7 +245,8 @@ pub fn insert(
     let Agent { head, definition } = agent;
     tx.exec(
         "insert into agents (id, partition, name, owner, visibility, allowed_groups, definition, llm, category, description, \
-         status, version, created_at, updated_at) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)",
+         status, version, created_at, updated_at, bot_class) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, \
+         $14, $15)",
         vals![
             &head.id,
             partition.as_str(),
@@ -261,6 +262,7 @@ pub fn insert(
             head.version,
             head.created_at.0,
             head.updated_at.0,
+            &definition.bot_class,
         ],
     )?;
     add_version(tx, agent, by, "create")

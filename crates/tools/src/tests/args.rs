@@ -77,3 +77,13 @@ fn what_does_not_fit_the_schema_is_told_with_its_place() {
     let fault = parse(r#"{"n":0,"note":5}"#).unwrap_err();
     assert!(matches!(&fault, ArgFault::Schema(all) if all.len() == 2), "all faults at once: {fault}");
 }
+
+#[test]
+fn whole_numbers_are_integers_however_they_are_written() {
+    for text in [r#"{"n":7.0}"#, r#"{"n":7e0}"#, r#"{"n":7}"#] {
+        let args = Args::parse(&facts(), text).unwrap();
+        assert!(args.value()["n"].is_i64() || args.value()["n"].is_u64(), "{text}");
+        assert_eq!(args.hash(), Args::parse(&facts(), r#"{"n":7}"#).unwrap().hash(), "{text}");
+    }
+    assert!(parse(r#"{"n":7.5}"#).is_err());
+}

@@ -61,7 +61,7 @@ async fn an_approval_is_for_one_tool_as_it_was() {
         let bound = bound(&registry(HostTools::new("my_").toolkit(kit(vec![other], &runs))), name);
         let scope = enter(bound.facts(), Some(&acme())).unwrap();
         match Cleared::approved(&bound, scope, approval) {
-            Ok(cleared) => Ok(cleared.execute(SOON).await.ok),
+            Ok(cleared) => Ok(cleared.execute(SOON).await.unwrap().ok),
             Err(why) => Err(why),
         }
     };
@@ -101,19 +101,19 @@ async fn secrets_in_arguments_reach_the_tool_and_not_the_record() {
 }
 
 #[tokio::test]
-async fn what_a_tool_does_wrong_is_a_failed_result() {
+async fn a_tool_that_gives_no_answer_is_told_apart_from_one_that_says_no() {
     let all = registry(host(["panics", "hangs", "fails"].map(|m| method(m).reads()).into()));
-    let result = cleared(&all, "my_panics").execute(SOON).await;
-    assert_eq!((result.ok, result.error.as_deref()), (false, Some("The tool failed inside.")));
-    let result = cleared(&all, "my_hangs").execute(SOON).await;
-    assert!(!result.ok && result.error.unwrap().contains("did not answer"));
-    let result = cleared(&all, "my_fails").execute(SOON).await;
+    let unanswered = cleared(&all, "my_panics").execute(SOON).await.unwrap_err();
+    assert_eq!(unanswered.to_string(), "The tool failed inside.");
+    let unanswered = cleared(&all, "my_hangs").execute(SOON).await.unwrap_err();
+    assert!(unanswered.to_string().contains("did not answer"));
+    let result = cleared(&all, "my_fails").execute(SOON).await.unwrap();
     assert_eq!((result.ok, result.error.as_deref()), (false, Some("no, in words")));
-    assert!(cleared(&all, "my_fails").execute(SOON).await.value.is_null());
+    assert!(result.value.is_null());
 }
 
 #[tokio::test]
-async fn a_tool_that_panics_before_it_makes_its_future_is_a_failed_result_too() {
+async fn a_tool_that_panics_before_it_makes_its_future_gives_no_answer_either() {
     struct Early;
     impl Tool for Early {
         fn run<'a, 'b, 'c>(
@@ -129,8 +129,8 @@ async fn a_tool_that_panics_before_it_makes_its_future_is_a_failed_result_too() 
         }
     }
     let early = HostTool::new("my_x", method("x").reads(), || Ok(Arc::new(Early)));
-    let result = cleared(&registry(HostTools::new("my_").tool(early)), "my_x").execute(SOON).await;
-    assert_eq!(result.error.as_deref(), Some("The tool failed inside."));
+    let unanswered = cleared(&registry(HostTools::new("my_").tool(early)), "my_x").execute(SOON).await.unwrap_err();
+    assert_eq!(unanswered.to_string(), "The tool failed inside.");
 }
 
 #[tokio::test]

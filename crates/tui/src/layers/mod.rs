@@ -1,8 +1,11 @@
 //! What lies on top of a place: help, palette, questions, the approval dialog. A stack; the top one gets the input first.
 
+mod ask;
+mod choose;
 mod confirm;
 mod help;
 mod palette;
+mod press;
 
 use crate::action::{Action, Context};
 use crate::effect::Effect;
@@ -13,7 +16,10 @@ use crate::view::View;
 use ratatui::Frame;
 use ratatui::layout::Rect;
 
+pub use ask::Ask;
+pub use choose::{Choice, Choose};
 pub use confirm::Confirm;
+pub use press::Press;
 
 /// A layer.
 pub enum Layer {
@@ -23,6 +29,12 @@ pub enum Layer {
     Palette(palette::Palette),
     /// A question, perhaps with a word to type.
     Confirm(Confirm),
+    /// One of several.
+    Choose(Choose),
+    /// A line of text, perhaps hidden.
+    Ask(Ask),
+    /// The next key.
+    Press(Press),
     /// An approval.
     Approval(Box<Dialog>),
 }
@@ -112,6 +124,9 @@ impl Layers {
             Layer::Help(help) => help.input(input, action),
             Layer::Palette(palette) => palette.input(input, action),
             Layer::Confirm(confirm) => confirm.input(input, action, ctx),
+            Layer::Choose(choose) => choose.input(input, action, ctx),
+            Layer::Ask(ask) => ask.input(input, action, ctx),
+            Layer::Press(press) => press.input(input, ctx),
             Layer::Approval(dialog) => dialog.input(input, action, quiet, ctx),
         };
         match done {
@@ -162,6 +177,9 @@ impl Layers {
                 Layer::Help(help) => help.draw(state, view, area, frame),
                 Layer::Palette(palette) => palette.draw(state, view, area, frame),
                 Layer::Confirm(confirm) => confirm.draw(state, view, area, frame),
+                Layer::Choose(choose) => choose.draw(state, view, area, frame),
+                Layer::Ask(ask) => ask.draw(state, view, area, frame),
+                Layer::Press(press) => press.draw(state, area, frame),
                 Layer::Approval(dialog) => dialog.draw(state, view, area, frame),
             }
         }

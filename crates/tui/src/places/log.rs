@@ -1,27 +1,257 @@
-//! Being written.
+//! The program's own log, newest last; follows it until one scrolls up.
+
 use crate::action::{Action, Context};
-use crate::event::Input;
+use crate::effect::Effect;
+use crate::event::{Event, Input, What};
+use crate::places;
 use crate::state::{Ctx, State};
+use crate::widgets::{Line as LineInput, list_move};
+use crossterm::event::KeyCode;
 use ratatui::Frame;
-use ratatui::layout::Rect;
-/// Place.
+use ratatui::layout::{Constraint, Layout, Rect};
+use ratatui::text::Line;
+use ratatui::widgets::Paragraph;
+use std::collections::VecDeque;
+use text::Safe;
+
+/// Most lines that are kept here; the file of the log has more.
+const MOST: usize = 5_000;
+
+/// The place.
 #[derive(Default)]
-pub struct Place {}
-/// Msg.
+pub struct Place {
+    lines: VecDeque<String>,
+    /// Where the next call continues.
+    next: usize,
+    /// Whether a call waits for more.
+    asked: bool,
+    filter: LineInput,
+    typing: bool,
+    /// The last line in sight, counted among those that pass the filter; none = the newest, and follow.
+    bottom: Option<usize>,
+}
+
+/// A message.
 #[derive(Debug)]
-pub enum Msg {}
-/// View.
+pub enum Msg {
+    /// More lines.
+    Lines {
+        /// From where they were asked for.
+        from: usize,
+        /// The lines.
+        lines: Vec<String>,
+        /// Where the next call continues.
+        next: usize,
+    },
+}
+
+/// What drawing keeps.
 #[derive(Default)]
 pub struct View {}
-#[allow(missing_docs)]
+
 impl Place {
-    pub fn contexts(&self) -> Vec<Context> { vec![] }
-    pub fn wants_text(&self) -> bool { false }
-    pub fn enter(&mut self, _: &mut Ctx<'_>) {}
-    pub fn act(&mut self, _: Action, _: &Input, _: &mut Ctx<'_>) {}
-    pub fn input(&mut self, _: &Input, _: &mut Ctx<'_>) {}
-    pub fn tick(&mut self, _: &mut Ctx<'_>) -> bool { false }
-    pub fn draw(&self, _: &State, _: &mut crate::view::View, _: Rect, _: &mut Frame<'_>) {}
-    pub fn update(&mut self, msg: Msg, _: &mut Ctx<'_>) { match msg {} }
-    pub fn refresh(&mut self, _: &mut Ctx<'_>) {}
+    /// Contexts, innermost first.
+    pub fn contexts(&self) -> Vec<Context> {
+        if self.typing { Vec::new() } else { vec![Context::Log, Context::List] }
+    }
+
+    /// Whether the filter is typed.
+    pub fn wants_text(&self) -> bool {
+        self.typing
+    }
+
+    /// Asks for what there is, once; the answer asks for more.
+    pub fn enter(&mut self, ctx: &mut Ctx<'_>) {
+        if !std::mem::replace(&mut self.asked, true) {
+            self.ask(ctx);
+        }
+    }
+
+    fn ask(&self, ctx: &mut Ctx<'_>) {
+        let from = self.next;
+        ctx.effects.push(Effect::Host {
+            run: Box::new(move |host| {
+                Box::pin(async move {
+                    let (lines, next) = host.log(from).await;
+                    Event::Place(places::Msg::Log(Msg::Lines { from, lines, next }))
+                })
+            }),
+        });
+    }
+
+    fn passing(&self) -> Vec<&String> {
+        let wanted = self.filter.text().to_lowercase();
+        self.lines.iter().filter(|line| wanted.is_empty() || line.to_lowercase().contains(&wanted)).collect()
+    }
+
+    /// Takes an action.
+    pub fn act(&mut self, action: Action, _: &Input, ctx: &mut Ctx<'_>) {
+        let len = self.passing().len();
+        match action {
+            Action::FollowLog | Action::Last => self.bottom = None,
+            Action::Filter => self.typing = true,
+            other => {
+                let at = self.bottom.unwrap_or(len.saturating_sub(1));
+                if let Some(to) = list_move(other, at, len, ctx) {
+                    self.bottom = Some(to).filter(|to| to + 1 < len);
+                }
+            }
+        }
+    }
+
+    /// Takes an input that means no action: the filter's text.
+    pub fn input(&mut self, input: &Input, _: &mut Ctx<'_>) {
+        if !self.typing {
+            return;
+        }
+        let changed = match &input.what {
+            What::Key(key) if key.code == KeyCode::Enter => {
+                self.typing = false;
+                false
+            }
+            What::Key(key) if key.code == KeyCode::Esc => {
+                self.typing = false;
+                self.filter.clear();
+                true
+            }
+            What::Key(key) => self.filter.key(key),
+            What::Paste(text) => self.filter.paste(text),
+            _ => false,
+        };
+        if changed {
+            self.bottom = None;
+        }
+    }
+
+    /// Nothing moves by itself.
+    pub fn tick(&mut self, _: &mut Ctx<'_>) -> bool {
+        false
+    }
+
+    /// Takes a message.
+    pub fn update(&mut self, msg: Msg, ctx: &mut Ctx<'_>) {
+        let Msg::Lines { from, lines, next } = msg;
+        // The answer to a call from before the place was made anew.
+        if from != self.next {
+            return;
+        }
+        self.next = next;
+        self.lines.extend(lines);
+        let over = self.lines.len().saturating_sub(MOST);
+        self.lines.drain(..over);
+        // What is in sight stays in sight while older lines go.
+        if self.filter.text().is_empty() {
+            self.bottom = self.bottom.map(|bottom| bottom.saturating_sub(over));
+        }
+        self.ask(ctx);
+    }
+
+    /// Draws the place.
+    pub fn draw(&self, state: &State, view: &mut crate::view::View, area: Rect, frame: &mut Frame<'_>) {
+        let theme = &state.theme;
+        let [head, list] = Layout::vertical([Constraint::Length(1), Constraint::Min(0)]).areas(area);
+        let passing = self.passing();
+        let end = self.bottom.map_or(passing.len(), |bottom| (bottom + 1).min(passing.len()));
+        if self.typing || !self.filter.text().is_empty() {
+            let cursor = self.filter.draw(frame, head, "filter: ", theme.text);
+            if self.typing {
+                view.cursor = cursor;
+            }
+        } else {
+            let newer = passing.len() - end;
+            let text = if self.bottom.is_none() {
+                format!("{} lines, following", passing.len())
+            } else {
+                format!("{} lines, {newer} newer below; {} follows", passing.len(), state.keymap.hint(Action::FollowLog))
+            };
+            frame.render_widget(Line::styled(text, theme.dim), head);
+        }
+        if passing.is_empty() {
+            let text = if self.lines.is_empty() { "Nothing was logged yet." } else { "No line fits the filter." };
+            frame.render_widget(Line::styled(text, theme.dim), list);
+            return;
+        }
+        // At the top of the log the screen is filled from above.
+        let rows = list.height as usize;
+        let end = end.max(rows.min(passing.len()));
+        let lines: Vec<Line<'_>> = passing[end.saturating_sub(rows)..end]
+            .iter()
+            .map(|line| {
+                let text = Safe::clean(line).truncate(list.width as usize).to_string();
+                let style = if line.contains(" ERROR ") {
+                    theme.bad
+                } else if line.contains(" WARN ") {
+                    theme.warn
+                } else {
+                    theme.text
+                };
+                Line::styled(text, style)
+            })
+            .collect();
+        frame.render_widget(Paragraph::new(lines), list);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use crate::testing::Stage;
+
+    fn lines(from: usize, to: usize) -> Event {
+        let lines = (from..to).map(|n| format!("2026 {} line-{n}", if n % 10 == 0 { " WARN " } else { " INFO " })).collect();
+        Event::Place(places::Msg::Log(Msg::Lines { from, lines, next: to }))
+    }
+
+    fn stage() -> Stage {
+        let mut stage = Stage::new(90, 24);
+        stage.keys("alt-5");
+        stage.event(lines(0, 100));
+        stage
+    }
+
+    #[test]
+    fn it_follows_until_one_scrolls_up() {
+        let mut stage = stage();
+        assert!(stage.shows("100 lines, following") && stage.shows("line-99"));
+        stage.event(lines(100, 110));
+        assert!(stage.shows("line-109"));
+        stage.keys("up up").event(lines(110, 120));
+        assert!(stage.shows("line-107") && !stage.shows("line-108") && stage.shows("12 newer below"), "{:#?}", stage.screen());
+        stage.keys("f");
+        assert!(stage.shows("line-119"));
+        stage.keys("home");
+        assert!(stage.shows("line-0") && stage.shows("line-15"));
+    }
+
+    #[test]
+    fn it_filters_while_one_types() {
+        let mut stage = stage();
+        stage.keys("/").typed("warn");
+        assert!(stage.shows("line-90") && !stage.shows("line-91"));
+        stage.typed("?q").keys("enter");
+        assert!(stage.shows("No line fits the filter."), "typed letters are no actions");
+        stage.keys("/ esc");
+        assert!(stage.shows("line-99"));
+    }
+
+    #[test]
+    fn old_lines_go_and_only_one_call_waits() {
+        let mut stage = stage();
+        stage.keys("alt-1 alt-5");
+        let waits = |stage: &Stage| stage.effects.iter().filter(|e| matches!(e, Effect::Host { .. })).count();
+        assert_eq!(waits(&stage), 2, "one at first, one after the answer");
+        stage.event(lines(100, 9_000));
+        assert!(stage.shows("5000 lines") && stage.shows("line-8999"));
+        for (width, height) in [(1, 1), (20, 5), (22, 6), (90, 24)] {
+            stage.resize(width, height);
+        }
+    }
+
+    #[test]
+    fn lines_cannot_steer_the_terminal() {
+        let mut stage = stage();
+        stage.event(Event::Place(places::Msg::Log(Msg::Lines { from: 100, lines: vec!["a\u{1b}[2Jb".into()], next: 101 })));
+        assert!(stage.screen().iter().all(|line| !line.contains('\u{1b}')));
+    }
 }

@@ -1,0 +1,90 @@
+//! One of several, found by typing a part of its name.
+
+use super::Done;
+use crate::action::Action;
+use crate::event::{Input, What};
+use crate::state::{Ctx, State};
+use crate::view::View;
+use crate::widgets::{Line as LineInput, popup};
+use ratatui::Frame;
+use ratatui::layout::{Constraint, Layout, Rect};
+use ratatui::text::{Line, Span};
+use ratatui::widgets::Paragraph;
+use text::Safe;
+
+/// Something to choose.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Choice {
+    /// What is chosen.
+    pub value: String,
+    /// More about it.
+    pub note: String,
+}
+
+/// The layer.
+pub struct Choose {
+    title: &'static str,
+    choices: Vec<Choice>,
+    typed: LineInput,
+    selected: usize,
+    then: Option<Box<dyn FnOnce(String, &mut Ctx<'_>) + Send>>,
+}
+
+impl Choose {
+    /// A choice; `then` is done with what was chosen.
+    pub fn new(title: &'static str, choices: Vec<Choice>, then: impl FnOnce(String, &mut Ctx<'_>) + Send + 'static) -> Self {
+        Self { title, choices, typed: LineInput::default(), selected: 0, then: Some(Box::new(then)) }
+    }
+
+    fn found(&self) -> Vec<&Choice> {
+        let wanted = self.typed.text().to_lowercase();
+        self.choices.iter().filter(|choice| choice.value.to_lowercase().contains(&wanted)).collect()
+    }
+
+    pub(super) fn input(&mut self, input: &Input, action: Option<Action>, ctx: &mut Ctx<'_>) -> Done {
+        match action {
+            Some(Action::LayerUp) => self.selected = self.selected.saturating_sub(1),
+            Some(Action::LayerDown) => self.selected = (self.selected + 1).min(self.found().len().saturating_sub(1)),
+            Some(Action::LayerClose) => return Done::Close,
+            Some(Action::LayerEnter) => {
+                let chosen = self.found().get(self.selected).map(|choice| choice.value.clone());
+                if let (Some(chosen), Some(then)) = (chosen, self.then.take()) {
+                    then(chosen, ctx);
+                    return Done::Close;
+                }
+            }
+            _ => {
+                let changed = match &input.what {
+                    What::Key(key) => self.typed.key(key),
+                    What::Paste(text) => self.typed.paste(text),
+                    _ => false,
+                };
+                if changed {
+                    self.selected = 0;
+                }
+            }
+        }
+        Done::Stay
+    }
+
+    pub(super) fn draw(&self, state: &State, view: &mut View, area: Rect, frame: &mut Frame<'_>) {
+        let found = self.found();
+        let inner = popup(frame, area, self.title, (64, 20), state.theme.border);
+        let [top, rest] = Layout::vertical([Constraint::Length(1), Constraint::Min(0)]).areas(inner);
+        view.cursor = self.typed.draw(frame, top, "› ", state.theme.text);
+        let rows = rest.height as usize;
+        let first = (self.selected + 1).saturating_sub(rows);
+        let mut lines: Vec<Line<'_>> = Vec::new();
+        for (index, choice) in found.iter().enumerate().skip(first).take(rows) {
+            let style = if index == self.selected { state.theme.selected } else { state.theme.text };
+            lines.push(Line::from(vec![
+                Span::styled(Safe::clean(&choice.value).pad(24).to_string(), style),
+                Span::styled(format!(" {}", Safe::clean(&choice.note)), state.theme.dim),
+            ]));
+        }
+        if found.is_empty() {
+            lines.push(Line::styled("Nothing fits what was typed.", state.theme.dim));
+        }
+        frame.render_widget(Paragraph::new(lines), rest);
+    }
+}

@@ -1,0 +1,130 @@
+//! Changing the arguments: a form made from the tool's schema, or checked JSON where a form cannot show them.
+
+use crate::action::{Action, Context};
+use crate::event::Input;
+use crate::form::{Did, Field, Form, Kind, View};
+use crate::theme::Theme;
+use ratatui::Frame;
+use ratatui::layout::{Position, Rect};
+use serde_json::Value;
+use text::Safe;
+
+/// The key of the one field of JSON.
+const JSON: &str = "arguments";
+
+/// The editor of one approval's arguments.
+#[derive(Debug)]
+pub struct Editor {
+    form: Form,
+    schema: Value,
+    /// Why it is JSON; none = a form of fields.
+    json: Option<String>,
+    /// What the server, or the check of the whole, says is wrong.
+    pub error: Option<Safe<'static>>,
+}
+
+impl Editor {
+    /// An editor of these arguments.
+    pub fn new(schema: &Value, args: &Value) -> Self {
+        let (form, json) = match Form::from_schema(schema, args) {
+            Ok(form) if !form.fields().is_empty() => (form, None),
+            Ok(_) => (as_json(args), Some("The schema names no arguments.".to_owned())),
+            Err(why) => (as_json(args), Some(why)),
+        };
+        Self { form, schema: schema.clone(), json, error: None }
+    }
+
+    /// Contexts whose keys count.
+    pub fn contexts(&self) -> Vec<Context> {
+        self.form.contexts()
+    }
+
+    /// Gives an input to the form.
+    pub fn input(&mut self, input: &Input, action: Option<Action>, writes: bool) {
+        let did = match action {
+            Some(action) if !(writes && self.form.wants_text()) => self.form.act(action, input),
+            _ => self.form.input(input),
+        };
+        if did == Did::Changed {
+            self.error = None;
+            if self.json.is_some() {
+                // Checked on the fly: a fault shows while one types.
+                let fault = self.read_json().err();
+                self.form.set_error(JSON, fault);
+            }
+        }
+    }
+
+    /// The arguments, when they may be sent; else each fault is shown where it is.
+    pub fn take(&mut self) -> Option<Value> {
+        let args = if self.json.is_some() {
+            match self.read_json() {
+                Ok(args) => args,
+                Err(fault) => {
+                    self.form.set_error(JSON, Some(fault));
+                    return None;
+                }
+            }
+        } else {
+            if !self.form.check() {
+                return None;
+            }
+            self.form.value()
+        };
+        // A hidden value is not known here: sent as it is shown, the stars would run.
+        if let Some(name) = hidden(&args) {
+            self.error = Some(Safe::clean(&format!("'{name}' is shown hidden; type its value anew to change arguments.")).into_owned());
+            return None;
+        }
+        self.error = None;
+        Some(args)
+    }
+
+    fn read_json(&self) -> Result<Value, String> {
+        let text = self.form.field(JSON).and_then(|field| field.value.as_ref()).and_then(Value::as_str).unwrap_or_default();
+        let args: Value = serde_json::from_str(text).map_err(|error| format!("This is no JSON: {error}."))?;
+        if !args.is_object() {
+            return Err("The arguments must be an object.".into());
+        }
+        // A schema that is broken itself is for the server to judge.
+        let Ok(validator) = jsonschema::validator_for(&self.schema) else { return Ok(args) };
+        let fault = validator.iter_errors(&args).next().map(|error| {
+            let place = error.instance_path().to_string();
+            if place.is_empty() { error.to_string() } else { format!("{}: {error}", place.trim_start_matches('/')) }
+        });
+        fault.map_or(Ok(args), Err)
+    }
+
+    /// Why the arguments are edited as JSON.
+    pub fn why_json(&self) -> Option<&str> {
+        self.json.as_deref()
+    }
+
+    /// Draws it. Answers where the cursor is.
+    pub fn draw(&self, theme: &Theme, view: &mut View, area: Rect, frame: &mut Frame<'_>) -> Option<Position> {
+        self.form.draw(theme, view, area, frame)
+    }
+
+    #[cfg(test)]
+    pub fn form(&mut self) -> &mut Form {
+        &mut self.form
+    }
+}
+
+fn as_json(args: &Value) -> Form {
+    let text = serde_json::to_string_pretty(args).unwrap_or_default();
+    let field = Field::new(JSON, "arguments (JSON)", Kind::Multiline).holding(Some(Value::String(text)));
+    Form::new(vec![field])
+}
+
+/// The name of a secret argument that is still the mask.
+fn hidden(value: &Value) -> Option<&str> {
+    match value {
+        Value::Object(map) => map.iter().find_map(|(key, item)| {
+            let masked = text::is_secret_name(key) && item.as_str() == Some(text::MASK);
+            if masked { Some(key.as_str()) } else { hidden(item) }
+        }),
+        Value::Array(items) => items.iter().find_map(hidden),
+        _ => None,
+    }
+}

@@ -1,0 +1,193 @@
+//! What the dialog shows, as rows that fit its width: who asks, what, with which arguments, and what will change. All of it,
+//! nothing shortened; whatever does not fit is broken, never cut.
+
+use contract::Micros;
+use contract::ops::approvals::ApprovalView;
+use serde_json::Value;
+use text::Safe;
+
+/// Columns of the names of facts.
+pub const LABEL: usize = 10;
+
+/// How a row is coloured.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Ink {
+    /// A name in the first [`LABEL`] columns, then what it is.
+    Fact,
+    /// The same for the tool: the most important of all.
+    Tool,
+    /// A heading.
+    Head,
+    /// Values.
+    Code,
+    /// What is changed.
+    Changed,
+    /// Less important.
+    Dim,
+}
+
+/// One row.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Row {
+    /// How it is coloured.
+    pub ink: Ink,
+    /// Clean text, no wider than was asked for.
+    pub text: String,
+}
+
+/// A time to the minute, for people.
+pub fn minute(at: Micros) -> String {
+    format!("{} UTC", at.to_rfc3339().get(..16).unwrap_or_default().replace('T', " "))
+}
+
+/// Breaks one line into pieces of at most `width` columns; all but the first begin with `hang` blanks. Breaks after a written
+/// line end (`\n` in a JSON text), so that long texts read as lines.
+pub fn wrap(line: &str, width: usize, hang: usize) -> Vec<String> {
+    let hang = if hang < width / 2 { hang } else { 0 };
+    let mut pieces = Vec::new();
+    let (mut piece, mut used) = (String::new(), 0);
+    let mut graphemes = text::graphemes(line).peekable();
+    while let Some(grapheme) = graphemes.next() {
+        let columns = text::width(grapheme);
+        let line_end = piece.ends_with("\\n") && !piece.ends_with("\\\\n") && grapheme != "\"";
+        if used > hang && (used + columns > width || line_end) {
+            pieces.push(std::mem::replace(&mut piece, " ".repeat(hang)));
+            used = hang;
+        }
+        piece.push_str(grapheme);
+        used += columns;
+    }
+    pieces.push(piece);
+    pieces
+}
+
+struct Rows {
+    width: usize,
+    rows: Vec<Row>,
+}
+
+impl Rows {
+    fn push(&mut self, ink: Ink, line: &str, hang: usize) {
+        self.rows.extend(wrap(line, self.width, hang).into_iter().map(|text| Row { ink, text }));
+    }
+
+    fn fact(&mut self, label: &str, value: &str) {
+        let ink = if label == "tool" { Ink::Tool } else { Ink::Fact };
+        self.push(ink, &format!("{label:<LABEL$}{}", Safe::clean(value)), LABEL);
+    }
+
+    fn gap(&mut self, heading: &str) {
+        self.push(Ink::Dim, "", 0);
+        self.push(Ink::Head, heading, 0);
+    }
+
+    fn json(&mut self, value: &Value) {
+        let pretty = serde_json::to_string_pretty(value).unwrap_or_default();
+        // Pretty JSON has line ends only between values: those of others are written as escapes.
+        for line in Safe::clean_lines(&pretty).lines() {
+            let indent = line.len() - line.trim_start_matches(' ').len();
+            self.push(Ink::Code, &line, indent + 2);
+        }
+    }
+
+    fn change(&mut self, name: &str, before: Option<&Value>, after: Option<&Value>) {
+        let shown = |value: Option<&Value>| value.map_or_else(|| "(nothing)".to_owned(), Value::to_string);
+        let line = format!("{name}: {} → {}", shown(before), shown(after));
+        self.push(Ink::Changed, &Safe::clean(&line), 2);
+    }
+
+    fn edited(&mut self, before: &Value, after: &Value) {
+        let (Some(old), Some(new)) = (before.as_object(), after.as_object()) else {
+            self.change("arguments", Some(before), Some(after));
+            return;
+        };
+        for (name, value) in new.iter().filter(|(name, value)| old.get(*name) != Some(value)) {
+            self.change(name, old.get(name), Some(value));
+        }
+        for (name, value) in old.iter().filter(|(name, _)| !new.contains_key(*name)) {
+            self.change(name, Some(value), None);
+        }
+    }
+
+    /// `{changes: [{field, before, after}]}` is shown as changes, and the rest as it is.
+    fn preview(&mut self, preview: &Value) {
+        let mut rest = preview.clone();
+        let changes = rest.as_object_mut().and_then(|map| {
+            let all = map.get("changes")?.as_array()?.iter().all(|c| c.get("field").is_some_and(Value::is_string));
+            if all { map.remove("changes") } else { None }
+        });
+        for change in changes.iter().flat_map(|changes| changes.as_array().into_iter().flatten()) {
+            let field = change.get("field").and_then(Value::as_str).unwrap_or_default();
+            self.change(field, change.get("before"), change.get("after"));
+        }
+        match &rest {
+            Value::String(text) => {
+                for line in Safe::clean_lines(text).lines() {
+                    self.push(Ink::Code, &line, 2);
+                }
+            }
+            Value::Object(map) if map.is_empty() => {}
+            other => self.json(other),
+        }
+    }
+}
+
+/// All rows of an approval, with the arguments as the person changed them.
+pub fn rows(view: &ApprovalView, edited: Option<&Value>, width: usize) -> Vec<Row> {
+    let mut rows = Rows { width: width.max(1), rows: Vec::new() };
+    rows.fact("tool", &view.tool);
+    rows.fact("source", &format!("{} · {}", view.source, view.slug));
+    rows.fact("tenant", view.tenant.as_deref().unwrap_or("none"));
+    rows.fact("agent", &format!("{}, version {}", view.agent, view.agent_version));
+    rows.fact("model", &view.model);
+    rows.fact("session", &view.session);
+    rows.fact("asked by", &view.requested_by);
+    rows.fact("asked", &minute(view.created_at));
+    rows.fact("expires", &minute(view.expires_at));
+    rows.fact("rule", &view.rule);
+    if let Some(by) = &view.decided_by {
+        rows.fact("answered", &format!("{} by {by}", view.status.as_str()));
+    }
+    if let Some(reason) = &view.reason {
+        rows.fact("reason", reason);
+    }
+    match edited.or(view.edited_args.as_ref()) {
+        Some(edited) => {
+            rows.gap("Arguments that were changed");
+            rows.edited(&view.args, edited);
+            rows.gap("Arguments that will run");
+            rows.json(edited);
+        }
+        None => {
+            rows.gap("Arguments");
+            rows.json(&view.args);
+        }
+    }
+    rows.gap("What will change");
+    match &view.preview {
+        Some(preview) => {
+            rows.preview(preview);
+            if edited.is_some() {
+                rows.push(Ink::Dim, "(worked out for the arguments before the change)", 0);
+            }
+        }
+        None => rows.push(Ink::Dim, "The tool does not say beforehand.", 0),
+    }
+    rows.push(Ink::Dim, "── end ──", 0);
+    rows.rows
+}
+
+#[cfg(test)]
+mod tests {
+    use super::wrap;
+
+    #[test]
+    fn breaks_and_never_cuts() {
+        assert_eq!(wrap("abcdef", 4, 0), ["abcd", "ef"]);
+        assert_eq!(wrap("abcdefgh", 6, 2), ["abcdef", "  gh"]);
+        assert_eq!(wrap("日本語", 3, 0), ["日", "本", "語"]);
+        assert_eq!(wrap("日", 1, 5), ["日"]);
+        assert_eq!(wrap("", 4, 0), [""]);
+        assert_eq!(wrap(r#""a\nb\\nc\n""#, 80, 1), [r#""a\n"#, r#" b\\nc\n""#]);
+    }
+}

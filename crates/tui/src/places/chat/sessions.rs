@@ -1,0 +1,71 @@
+//! The sessions with this agent, over the transcript.
+
+use crate::state::State;
+use crate::widgets::popup;
+use contract::StudioError;
+use contract::ops::test::TestSession;
+use ratatui::Frame;
+use ratatui::layout::Rect;
+use ratatui::text::Line;
+use ratatui::widgets::Paragraph;
+use text::Safe;
+
+/// The list.
+#[derive(Debug, Default)]
+pub struct Sessions {
+    /// What was read; none = not yet.
+    pub list: Option<Result<Vec<TestSession>, StudioError>>,
+    /// The selected row.
+    pub selected: usize,
+}
+
+impl Sessions {
+    /// The rows.
+    pub fn rows(&self) -> &[TestSession] {
+        match &self.list {
+            Some(Ok(list)) => list,
+            _ => &[],
+        }
+    }
+
+    /// Moves the selection.
+    pub fn step(&mut self, by: isize) {
+        let last = self.rows().len().saturating_sub(1);
+        self.selected = self.selected.saturating_add_signed(by).min(last);
+    }
+
+    /// Draws the list.
+    pub fn draw(&self, current: Option<&str>, state: &State, area: Rect, frame: &mut Frame<'_>) {
+        let inner = popup(frame, area, "Sessions", (72, 16), state.theme.border);
+        if inner.is_empty() {
+            return;
+        }
+        let width = usize::from(inner.width);
+        let say = |text: &str| Line::from(text::truncate(text, width).into_owned());
+        let lines = match &self.list {
+            None => vec![say("Reading…")],
+            Some(Err(error)) => vec![say(&Safe::clean(&error.message)).style(state.theme.bad)],
+            Some(Ok(list)) if list.is_empty() => vec![say("There are no sessions with this agent yet.")],
+            Some(Ok(list)) => {
+                let rows = usize::from(inner.height);
+                let first = (self.selected + 1).saturating_sub(rows);
+                let row = |(index, session): (usize, &TestSession)| {
+                    let here = if current == Some(session.session.as_str()) { "›" } else { " " };
+                    let stale = if session.stale { "  older version" } else { "" };
+                    // The day and the minute are enough to tell sessions apart.
+                    let last: String = session.last_at.to_rfc3339().replace('T', " ").chars().take(16).collect();
+                    let text = format!(
+                        "{here} {} v{:<4} {:>4} turns  {last}{stale}",
+                        text::pad(&Safe::clean(&session.session), 24),
+                        session.agent_version,
+                        session.turns
+                    );
+                    let style = if index == self.selected { state.theme.selected } else { state.theme.text };
+                    Line::styled(text::truncate(&text, width).into_owned(), style)
+                };
+                list.iter().enumerate().skip(first).take(rows).map(row).collect()
+            }
+        };
+        frame.render_widget(Paragraph::new(lines), inner);
+    }
+}
