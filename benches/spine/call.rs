@@ -83,7 +83,7 @@ pub async fn gates(plan: &Plan, report: &mut Report) {
 /// One call; answers the microseconds of its four parts.
 async fn once(engine: &Engine, request: &BoundRequest, life: &Life, tool: &str) -> [f64; 4] {
     let start = Instant::now();
-    black_box(engine.admit(caller(OWNER), &ExecuteTool::GATES).await.unwrap());
+    black_box(engine.admit(caller(OWNER), &ExecuteTool::GATES, ExecuteTool::EFFECT).await.unwrap());
     let admitted = Instant::now();
     let entry = engine.registry.lookup(desk::TOOLKIT).unwrap();
     let facts: &Facts = entry.facts().find(|facts| facts.name() == tool).unwrap();

@@ -6,6 +6,7 @@ pub mod doctor;
 mod home;
 mod models;
 mod settings;
+pub mod workbench;
 
 pub use builder::{App, open, open_store, speak_as, store_fault};
 pub use home::{Places, own_user};

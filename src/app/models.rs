@@ -102,6 +102,17 @@ impl Provider {
         self.key_env.iter().map(String::as_str).find(|name| filled(name).is_some())
     }
 
+    /// The model that is asked when an agent names the provider alone.
+    pub fn default_model(&self) -> Option<&str> {
+        self.default_model.as_deref()
+    }
+
+    /// Where it answers: the configured address, else the program's own for it.
+    pub fn address(&self) -> Option<&str> {
+        let own = || models::catalog::provider(&self.config.name)?.base_url;
+        self.config.base_url.as_deref().or_else(own)
+    }
+
     /// Another server in the place of the provider's own; it may want no key.
     fn set_address(&mut self, url: String) {
         self.config.base_url = Some(url);

@@ -26,6 +26,8 @@ pub struct Settings {
     pub host: HostSettings,
     /// Scripts that play a model.
     pub rehearsal: RehearsalSettings,
+    /// The workbench.
+    pub workbench: tui::TuiSettings,
     /// Providers by name: new ones, and changes of known ones.
     pub providers: BTreeMap<String, ProviderSettings>,
 }
@@ -312,7 +314,7 @@ fn typed(old: &toml::Value, text: &str) -> std::result::Result<toml::Value, Stri
     })
 }
 
-/// The paths of all settings but the providers, which have names of their own.
+/// The paths of all settings but providers and own keys, which have names of their own.
 pub fn leaves() -> Vec<String> {
     fn walk(prefix: &str, table: &toml::Table, out: &mut Vec<String>) {
         for (key, value) in table {
@@ -401,6 +403,17 @@ mod tests {
         ] {
             assert!(load(bad, &[], &[]).is_err(), "{bad}");
         }
+    }
+
+    #[test]
+    fn the_workbench_has_settings_and_keys_of_its_own() {
+        let file = "[workbench]\ntheme = 'light'\n[workbench.keys]\nquit = ['ctrl-x']\n";
+        let settings = load(file, &[("ASTUDIO_WORKBENCH_MOUSE", "true")], &["workbench.reduced_motion=true"]).unwrap();
+        let workbench = settings.workbench;
+        assert_eq!(workbench.theme, tui::theme::ThemeName::Light);
+        assert!(workbench.mouse && workbench.reduced_motion);
+        assert_eq!(workbench.keys["quit"], ["ctrl-x"]);
+        assert!(load("[workbench]\ntheme = 'pink'\n", &[], &[]).unwrap_err().message.contains("line 2, `theme`"));
     }
 
     #[test]

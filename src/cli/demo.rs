@@ -1,9 +1,10 @@
 //! `astudio demo`.
 
 use super::ctx::Ctx;
-use super::exit::{Exit, Outcome};
+use super::exit::Failure;
 use super::table::record;
 use crate::app::demo::{self, Options};
+use client::{Caller, Client};
 
 /// Arguments of `astudio demo`.
 #[derive(Debug, clap::Args)]
@@ -11,13 +12,20 @@ pub struct DemoArgs {
     /// Bring what the demo made back to its beginning
     #[arg(long)]
     reset: bool,
-    /// Only fill the home, and say no more than what was made
+    /// Only fill the home and say what was made; do not open the workbench
     #[arg(long)]
     no_open: bool,
 }
 
-/// Runs the command.
-pub async fn run(ctx: &Ctx, args: DemoArgs) -> Outcome {
+impl DemoArgs {
+    /// Whether the workbench is to be opened afterwards.
+    pub fn opens(&self) -> bool {
+        !self.no_open
+    }
+}
+
+/// Runs the command. Answers a client of the demo's own person.
+pub async fn run(ctx: &Ctx, args: DemoArgs) -> Result<Client, Failure> {
     let report = demo::seed(&ctx.app.engine, Options { reset: args.reset }).await?;
     ctx.out.answer(&report, |out| {
         let people = report.people.iter().map(|p| format!("{} ({})", p.id, p.role)).collect::<Vec<_>>().join(", ");
@@ -43,5 +51,6 @@ pub async fn run(ctx: &Ctx, args: DemoArgs) -> Outcome {
             .iter()
             .try_for_each(|step| out.line(&format!("  {} {}\n      {}", ctx.again, step.command, step.what)))
     })?;
-    Ok(Exit::Done)
+    let caller = Caller::user(report.user.clone(), Some(&report.tenant));
+    Ok(Client::local(ctx.app.engine.clone(), caller))
 }

@@ -18,14 +18,18 @@ mod keys;
 mod me;
 mod migrate;
 mod output;
+mod pages;
 mod people;
 mod sessions;
 mod table;
+mod terminal;
 mod tokens;
 mod tools;
 mod watch;
+mod workbench;
 
-use crate::app::{self, Places, Settings};
+use crate::app::workbench::Log;
+use crate::app::{self, LogSettings, Places, Settings};
 use clap::Parser;
 use clap::error::ErrorKind;
 use client::Client;
@@ -41,12 +45,16 @@ use tracing_subscriber::EnvFilter;
 /// How long the end of the program waits for work that cannot be cut short, such as a running tool.
 const LAST_WORK: Duration = Duration::from_secs(5);
 
+/// What the workbench logs when the settings say nothing.
+const WORKBENCH_FILTER: &str = "warn,astudio=info";
+
 /// What to try first.
 const FIRST_STEPS: &str = "\
 A terminal workbench for LLM agents of many tenants.
 
 Try:
-  astudio demo                      fill this home with agents to play with
+  astudio                           open the workbench, on a terminal
+  astudio demo                      fill this home with agents to play with, and open it
   astudio agents list               see them
   astudio ask AGENT \"a question\"    ask one; changes wait for your approval
   astudio approvals list            what waits for you
@@ -145,6 +153,13 @@ enum Command {
         /// Which shell
         shell: clap_complete::Shell,
     },
+    /// Write the manual page
+    Man,
+    /// Write a page of the documentation
+    #[command(subcommand, hide = true)]
+    Docs(pages::Docs),
+    /// Bring a terminal back that a program left in a bad state
+    ResetTerminal,
 }
 
 /// Reads the command line, does what it says, and ends.
@@ -194,37 +209,52 @@ fn misread(error: &clap::Error) -> ExitCode {
 
 fn run(args: Args, out: Output) -> Outcome {
     let Args { global, command } = args;
-    let command = match command {
-        None => {
+    let terminal = workbench::has_terminal(&out);
+    match &command {
+        None if !terminal => {
             out.answer(&serde_json::json!({ "help": FIRST_STEPS }), |out| out.piece(FIRST_STEPS))?;
             return Ok(Exit::Done);
         }
-        // These two need no home and no settings.
-        Some(Command::Completions { shell }) => return completions::run(&out, shell),
+        // These need no home and no settings.
+        Some(Command::Completions { shell }) => return completions::run(&out, *shell),
+        Some(Command::Man) => return pages::man(&out),
+        Some(Command::Docs(page)) => return pages::docs(&out, page),
+        Some(Command::ResetTerminal) => return terminal::reset(&out),
         Some(Command::Api(api::ApiArgs { command: None | Some(api::Command::List) })) => return api::list(&out),
-        Some(command) => command,
+        _ => {}
+    }
+    // What the workbench owns the terminal for, nothing else may write to.
+    let opens = match &command {
+        None => true,
+        Some(Command::Demo(args)) => terminal && args.opens(),
+        Some(_) => false,
     };
     let again = again(&global);
     let places = Places::find(global.home, global.config)?;
     let settings = Settings::load(places.config.as_deref(), variables(), &global.set)?;
-    start_log(&settings)?;
+    let log = opens.then(Log::default);
+    start_log(&settings, log.clone())?;
     let bare = Bare { out, places, settings, speak_as: global.speak_as };
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
-    let outcome = runtime.block_on(dispatch(bare, again, command));
+    let outcome = runtime.block_on(dispatch(bare, again, command, log));
     runtime.shutdown_timeout(LAST_WORK);
     outcome
 }
 
-async fn dispatch(bare: Bare, again: String, command: Command) -> Outcome {
+async fn dispatch(bare: Bare, again: String, command: Option<Command>, log: Option<Log>) -> Outcome {
     let command = match command {
-        Command::Migrate(command) => return migrate::run(&bare, command).await,
-        Command::Doctor => return doctor::run(&bare).await,
+        Some(Command::Migrate(command)) => return migrate::run(&bare, command).await,
+        Some(Command::Doctor) => return doctor::run(&bare).await,
         command => command,
     };
     let Bare { out, places, settings, speak_as } = bare;
     let app = app::open(&places, &settings).await?;
     let caller = app.caller(speak_as.as_deref())?;
     let ctx = Ctx { out, client: Client::local(app.engine.clone(), caller), app, again };
+    let Some(command) = command else {
+        let log = log.unwrap_or_default();
+        return workbench::run(&out, &ctx.app, ctx.client.clone(), &places, &settings, log).await;
+    };
     match command {
         Command::Agents(command) => agents::run(&ctx, command).await,
         Command::Ask(args) => ask::run(&ctx, args).await,
@@ -240,13 +270,22 @@ async fn dispatch(bare: Bare, again: String, command: Command) -> Outcome {
         Command::Users(command) => people::users(&ctx, command).await,
         Command::Members(command) => people::members(&ctx, command).await,
         Command::Audit(command) => audit::run(&ctx, command).await,
-        Command::Demo(args) => demo::run(&ctx, args).await,
+        Command::Demo(args) => {
+            let client = demo::run(&ctx, args).await?;
+            match log {
+                Some(log) => workbench::run(&out, &ctx.app, client, &places, &settings, log).await,
+                None => Ok(Exit::Done),
+            }
+        }
         Command::Api(api::ApiArgs { command: Some(api::Command::Call(args)) }) => api::call(&ctx, args).await,
         Command::Api(api::ApiArgs { command: Some(api::Command::Batch) }) => api::batch(&ctx).await,
         // Served before there was an engine.
         Command::Api(_) => api::list(&ctx.out),
         Command::Migrate(_) | Command::Doctor => Ok(Exit::Done),
         Command::Completions { shell } => completions::run(&ctx.out, shell),
+        Command::Man => pages::man(&ctx.out),
+        Command::Docs(page) => pages::docs(&ctx.out, &page),
+        Command::ResetTerminal => terminal::reset(&ctx.out),
     }
 }
 
@@ -275,12 +314,21 @@ fn again(global: &Global) -> String {
     command
 }
 
-fn start_log(settings: &Settings) -> Result<(), StudioError> {
-    let filter = EnvFilter::try_new(&settings.log.filter)
+/// Begins the program's own log: on stderr, or in the workbench's.
+fn start_log(settings: &Settings, log: Option<Log>) -> Result<(), StudioError> {
+    let mut filter = settings.log.filter.as_str();
+    // On a screen of its own the log disturbs nobody.
+    if log.is_some() && filter == LogSettings::default().filter {
+        filter = WORKBENCH_FILTER;
+    }
+    let filter = EnvFilter::try_new(filter)
         .map_err(|e| StudioError::new(Code::InvalidConfig, 422, format!("log.filter: {e}")))?;
-    let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_ansi(false);
+    let build = tracing_subscriber::fmt().with_env_filter(filter).with_ansi(false);
     // A second start in one process keeps the first log.
-    let _ = log.try_init();
+    let _ = match log {
+        Some(log) => build.with_writer(log).try_init(),
+        None => build.with_writer(std::io::stderr).try_init(),
+    };
     Ok(())
 }
 

@@ -306,7 +306,6 @@ impl Batch {
     pub fn pid(&self) -> u32 {
         self.child.id()
     }
-
 }
 
 impl Drop for Batch {

@@ -108,11 +108,11 @@ impl Person {
 #[tokio::test]
 async fn the_demo_is_made_once_and_found_again() {
     let (demo, report) = Demo::new().await;
-    assert_eq!((report.agents_made.len(), report.orders_written), (13, 40));
+    assert_eq!((report.agents_made.len(), report.orders_written), (14, 40));
     assert_eq!((report.agents_kept.len(), report.agents_deleted.len()), (0, 0));
     assert_eq!(report.before.as_deref(), Some(&*format!("{}@{}", demo.app.user, demo.app.tenant)));
     let again = demo.seed(false).await;
-    assert_eq!((again.agents_made.len(), again.agents_kept.len(), again.orders_written), (0, 13, 0));
+    assert_eq!((again.agents_made.len(), again.agents_kept.len(), again.orders_written), (0, 14, 0));
     assert_eq!(again.before, None);
     let tries: Vec<&str> = report.tries.iter().map(|step| step.command).collect();
     for part in ["ask orders-desk", "approvals list", "approvals approve"] {
@@ -126,7 +126,7 @@ async fn the_demo_is_made_once_and_found_again() {
 async fn everybody_sees_what_is_theirs() {
     let (demo, _) = Demo::new().await;
     let ada = demo.of("ada").names().await;
-    assert_eq!(ada.len(), 13, "an administrator sees all: {ada:?}");
+    assert_eq!(ada.len(), 14, "an administrator sees all: {ada:?}");
     let ben = demo.of("ben").names().await;
     for (name, seen) in
         [("orders-desk", true), ("chaos", true), ("night-watch", true), ("support", false), ("sales-notes", false)]
@@ -179,7 +179,7 @@ async fn a_reset_brings_agents_and_orders_back() {
     assert_eq!(report.sessions_ended, 1);
     assert_eq!(ben.pending().await.len(), 0, "no question outlives the agent that asked it");
     assert_eq!(ben.end_of(&waiting.turn).await.status, TurnStatus::Interrupted);
-    assert_eq!((report.agents_made.len(), report.agents_deleted.len(), report.orders_written), (13, 13, 40));
+    assert_eq!((report.agents_made.len(), report.agents_deleted.len(), report.orders_written), (14, 14, 40));
     assert_eq!(ben.order(1007).await["status"], "open");
     let desk = ben.0.call::<GetAgent>(Request { path: path(), query: NoQuery, body: NoBody }).await.unwrap().0;
     assert_eq!(desk.visibility, "tenant");

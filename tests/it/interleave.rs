@@ -187,7 +187,9 @@ impl World {
             Act::Reject => line::reject(&on.as_ref()?.0),
             Act::Withdraw => line::of("approvals.withdraw", &on.as_ref()?.0),
             Act::Edit => line::decide(&on.as_ref()?.0, &json!({ "decision": "approve", "args": on.as_ref()?.1 })),
-            Act::BadEdit => line::decide(&on.as_ref()?.0, &json!({ "decision": "approve", "args": { "order_id": "all" } })),
+            Act::BadEdit => {
+                line::decide(&on.as_ref()?.0, &json!({ "decision": "approve", "args": { "order_id": "all" } }))
+            }
             Act::Resume => line::of("turns.resume", turn?),
             Act::Interrupt => line::of("turns.interrupt", turn?),
             Act::Look => line::of("turns.get", turn?),
@@ -219,11 +221,11 @@ impl World {
         }
     }
 
-    /// One thing is done to each case, at the same time in both processes.
-    fn round(&mut self, cases: &mut [Case]) {
+    /// One thing is done to each case, or to each second one, at the same time in both processes.
+    fn round(&mut self, cases: &mut [Case], each: usize) {
         let mut queues: [Vec<(Value, Sent)>; 2] = [Vec::new(), Vec::new()];
         let mut pairs: [Vec<(Value, Sent)>; 2] = [Vec::new(), Vec::new()];
-        for (n, case) in cases.iter_mut().enumerate().filter(|(_, case)| case.steps > 0) {
+        for (n, case) in cases.iter_mut().enumerate().step_by(each).filter(|(_, case)| case.steps > 0) {
             case.steps -= 1;
             let acts = self.next(case);
             for &(p, act) in &acts {
@@ -309,7 +311,11 @@ impl World {
             for call in answer.body["tool_calls"].as_array().into_iter().flatten() {
                 let Some(id) = call["approval"].as_str() else { continue };
                 let mut args = json!({ "order_id": call["args"]["order_id"] });
-                let (key, value) = if call["tool"] == "desk_refund_order" { ("amount", json!(2.5)) } else { ("reason", json!("edited")) };
+                let (key, value) = if call["tool"] == "desk_refund_order" {
+                    ("amount", json!(2.5))
+                } else {
+                    ("reason", json!("edited"))
+                };
                 args[key] = value;
                 case.approvals.push((id.to_owned(), args));
             }
@@ -375,18 +381,21 @@ impl World {
         while n < self.plan.count && self.faults.is_empty() {
             let many = AT_ONCE.min(self.plan.count - n);
             let mut cases: Vec<Case> = (n..n + many).map(|n| self.case(n)).collect();
-            let since = Instant::now();
-            let edge_at = 2 + self.dice.roll(STEPS as u64 - 2) as usize;
+            let mut since = Instant::now();
+            let edge_at = 3 + self.dice.roll(STEPS as u64 - 3) as usize;
             for step in 0..STEPS {
                 if step == 1 && self.plan.edge == Edge::Void {
                     self.restart();
+                    since = Instant::now();
                 }
                 if step == edge_at && self.plan.edge != Edge::None {
                     // Shortly before or after the second is over, on purpose.
-                    let moment = Duration::from_micros(900_000 + self.dice.roll(150_000));
+                    let moment = Duration::from_micros(950_000 + self.dice.roll(400_000));
                     std::thread::sleep(moment.saturating_sub(since.elapsed()));
                 }
-                self.round(&mut cases);
+                // Every second question meets its end without having been touched before.
+                let calm = self.plan.edge == Edge::Expiry && (1..edge_at).contains(&step);
+                self.round(&mut cases, if calm { 2 } else { 1 });
             }
             self.settle(&cases);
             n += many;
@@ -402,7 +411,16 @@ impl World {
                 faults.push(format!("the journal does not hold: {report}"));
             }
         }
-        Outcome { cases: n, effects, consumed, ends, answers: self.statuses, killed: self.killed, tampered: self.tampered, faults }
+        Outcome {
+            cases: n,
+            effects,
+            consumed,
+            ends,
+            answers: self.statuses,
+            killed: self.killed,
+            tampered: self.tampered,
+            faults,
+        }
     }
 }
 
@@ -457,10 +475,10 @@ fn no_interleaving_runs_what_nobody_approved() {
     }
     let sum = |of: fn(&Outcome) -> usize| outcomes.iter().map(|(_, outcome)| of(outcome)).sum::<usize>();
     let (cases, effects, killed) = (sum(|o| o.cases), sum(|o| o.effects), sum(|o| o.killed));
-    assert!(cases * 100 >= count * 99 && effects > cases / 10, "too little happened: {outcomes:#?}");
+    assert!(cases * 100 >= count * 99 && effects > cases / 10, "too little happened: {outcomes:?}");
     let ends = |status: &str| outcomes.iter().map(|(_, o)| o.ends[status]).sum::<usize>();
     let rare = [killed, sum(|o| o.tampered), ends("expired"), ends("void")];
-    assert!(count < 1000 || rare.iter().all(|n| *n > 10), "too little happened: {outcomes:#?}");
+    assert!(count < 1000 || rare.iter().all(|n| *n > 10), "too little happened, {rare:?}: {outcomes:?}");
     note(&format!("{cases} interleavings, {effects} effects, {killed} kills in {:?}: {outcomes:?}", since.elapsed()));
 }
 

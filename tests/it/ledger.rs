@@ -78,7 +78,8 @@ impl Ledger {
         let mut runs: BTreeMap<(String, i64), Run> = BTreeMap::new();
         let mut last: BTreeMap<String, i64> = BTreeMap::new();
         for row in studio.rows("select turn_id, seq, kind, body from turn_events order by turn_id, seq") {
-            let (turn, seq, kind, body) = (row.text(0).unwrap(), row.int(1).unwrap(), row.text(2).unwrap(), json(row.str(3).unwrap()));
+            let (turn, seq, kind, body) =
+                (row.text(0).unwrap(), row.int(1).unwrap(), row.text(2).unwrap(), json(row.str(3).unwrap()));
             let before = last.insert(turn.clone(), seq).unwrap_or_default();
             if seq != before + 1 {
                 faults.push(format!("turn {turn}: event {seq} follows {before}"));
@@ -138,7 +139,10 @@ impl Ledger {
             match by_id.get(&effect.key) {
                 None => self.fault(format!("order {}: a change without an approval", effect.order)),
                 Some((status, decided)) if status != "consumed" || !decided => {
-                    self.fault(format!("order {}: a change on an approval that is {status}, decided: {decided}", effect.order));
+                    self.fault(format!(
+                        "order {}: a change on an approval that is {status}, decided: {decided}",
+                        effect.order
+                    ));
                 }
                 Some(_) => {}
             }
@@ -254,7 +258,8 @@ impl Ledger {
                 Said::TakenBack => a.status == "withdrawn",
             };
             if !stands || a.decided_by.is_none() {
-                faults.push(format!("approval {id}: {what:?} was acknowledged, and it is {} with {}", a.status, a.args));
+                faults
+                    .push(format!("approval {id}: {what:?} was acknowledged, and it is {} with {}", a.status, a.args));
             }
             let ran = self.effects.iter().any(|e| e.key == *id);
             if ran && matches!(what, Said::No | Said::TakenBack) {

@@ -38,7 +38,10 @@ fn an_approved_call_runs_once_and_the_answer_says_so() {
     assert_eq!((status(&desk, 1007).as_str(), desk.changes(1007)), ("cancelled", 1));
     assert_eq!(desk.effects()[0].key, id, "the desk knows the change by its approval");
     let again = desk.ends(&["approvals", "approve", &id], 6);
-    assert_eq!((&again["code"], &again["details"]["approval"]["status"]), (&json!("already_decided"), &json!("consumed")));
+    assert_eq!(
+        (&again["code"], &again["details"]["approval"]["status"]),
+        (&json!("already_decided"), &json!("consumed"))
+    );
     assert_eq!((desk.changes(1007), desk.approval(&id)["status"].as_str()), (1, Some("consumed")));
 }
 
@@ -187,7 +190,11 @@ fn an_outcome_that_nobody_knows_is_settled_by_a_person() {
     std::fs::rename(&book, &away).unwrap();
     std::fs::create_dir(&book).unwrap();
     let waits = desk.ends(&["ask", "--resume", "mine", "--no-wait"], 3);
-    assert_eq!((&waits["metadata"]["unknown_calls"], &waits["tool_calls"][0]["state"]), (&json!([0]), &json!("unknown")), "{waits}");
+    assert_eq!(
+        (&waits["metadata"]["unknown_calls"], &waits["tool_calls"][0]["state"]),
+        (&json!([0]), &json!("unknown")),
+        "{waits}"
+    );
     std::fs::remove_dir(&book).unwrap();
     std::fs::rename(&away, &book).unwrap();
     // It stays unknown: what was asked once is not asked behind a person's back, and never run.
@@ -314,7 +321,11 @@ fn editing_the_agent_while_a_question_waits_voids_nothing() {
     assert_eq!((&done["agent_version"], &done["stale"]), (&answer["agent_version"], &json!(true)), "{done}");
     // A new session runs on the new version.
     let new = desk.done(&["ask", "orders-desk", "what about 1020?", "--session", "other"]);
-    assert_eq!((new["agent_version"].as_i64(), &new["stale"]), (answer["agent_version"].as_i64().map(|v| v + 1), &json!(false)), "{new}");
+    assert_eq!(
+        (new["agent_version"].as_i64(), &new["stale"]),
+        (answer["agent_version"].as_i64().map(|v| v + 1), &json!(false)),
+        "{new}"
+    );
 }
 
 #[test]
@@ -325,7 +336,11 @@ fn a_busy_default_session_leaves_room_for_another() {
     assert_ne!(first["session"], second["session"], "what waits goes on waiting");
     let named = text(&first["session"]);
     let busy = desk.ends(&["ask", "orders-desk", "what about order 1020?", "--session", &named], 6);
-    assert_eq!((&busy["code"], &busy["details"]["approvals"]), (&json!("turn_open"), &first["metadata"]["approvals"]), "{busy}");
+    assert_eq!(
+        (&busy["code"], &busy["details"]["approvals"]),
+        (&json!("turn_open"), &first["metadata"]["approvals"]),
+        "{busy}"
+    );
     let id = text(&first["metadata"]["approvals"][0]);
     approve(&desk, &id);
     desk.done(&["ask", "--resume", &named]);

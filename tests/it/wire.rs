@@ -46,8 +46,12 @@ fn smart(request: &Request) -> Answer {
     let call = |id: &str, tool: &str, order: i64| Call::new(id, tool, &json!({ "order_id": order }).to_string());
     match named.as_slice() {
         [] => Answer::new().then_text(&["Hel", "lo."]),
-        [order] if words.contains("badly") => Answer::calls(vec![Call::new("first", "desk_cancel_order", &format!("{{\"order_id\": {order}"))]),
-        [order] if words.contains("cancel") => Answer::text("One moment.").then_calls(vec![call("one", "desk_cancel_order", *order)]),
+        [order] if words.contains("badly") => {
+            Answer::calls(vec![Call::new("first", "desk_cancel_order", &format!("{{\"order_id\": {order}"))])
+        }
+        [order] if words.contains("cancel") => {
+            Answer::text("One moment.").then_calls(vec![call("one", "desk_cancel_order", *order)])
+        }
         [order] => Answer::calls(vec![call("one", "desk_get_order", *order)]),
         [a, b, read, ..] => Answer::calls(vec![
             call("w1", "desk_cancel_order", *a),
@@ -128,19 +132,27 @@ fn parallel_calls_are_decided_one_by_one_and_answered_in_order() {
         let fake = Fake::answering(protocol, smart);
         let desk = clerk(&fake, protocol, "");
         let waits = desk.ends(&ask("cancel 1003 and 1007, and show 1020", &["--session", "s", "--no-wait"]), 3);
-        let states: Vec<&str> = waits["tool_calls"].as_array().unwrap().iter().filter_map(|c| c["state"].as_str()).collect();
+        let states: Vec<&str> =
+            waits["tool_calls"].as_array().unwrap().iter().filter_map(|c| c["state"].as_str()).collect();
         assert_eq!(states, ["waiting", "done", "waiting"], "{protocol:?}: the read runs at once");
         let of = |n: usize| text(&waits["tool_calls"][n]["approval"]);
         desk.wait_pending(2);
         desk.done(&["approvals", "reject", &of(0), "--reason", "not this one"]);
         let waits = desk.ends(&["ask", "--resume", "s", "--no-wait"], 3);
-        assert_eq!((&waits["tool_calls"][0]["state"], fake.requests().len()), (&json!("rejected"), 1), "{protocol:?}: {waits}");
+        assert_eq!(
+            (&waits["tool_calls"][0]["state"], fake.requests().len()),
+            (&json!("rejected"), 1),
+            "{protocol:?}: {waits}"
+        );
         desk.done(&["approvals", "approve", &of(2)]);
         let done = desk.done(&["ask", "--resume", "s"]);
         let told = fake.last_request().tool_results();
         let ids: Vec<&str> = told.iter().map(|(id, _)| id.as_str()).collect();
         assert_eq!(ids, ["w1", "r1", "w2"], "{protocol:?}: the order of the calls");
-        assert!(told[0].1.contains("not this one") && told[1].1.contains("1020") && told[2].1.contains("is cancelled"), "{told:?}");
+        assert!(
+            told[0].1.contains("not this one") && told[1].1.contains("1020") && told[2].1.contains("is cancelled"),
+            "{told:?}"
+        );
         assert_eq!((desk.changes(1003), desk.changes(1007)), (0, 1), "{protocol:?}: {done}");
     }
 }
@@ -170,7 +182,11 @@ fn nowhere(desk: &Desk, secret: &str) {
 #[test]
 fn refusals_of_the_provider_reach_the_person_without_the_key() {
     for protocol in BOTH {
-        for (status, words) in [(401, "Incorrect API key provided"), (429, "Rate limit reached for requests"), (500, "The server had an error")] {
+        for (status, words) in [
+            (401, "Incorrect API key provided"),
+            (429, "Rate limit reached for requests"),
+            (500, "The server had an error"),
+        ] {
             // Some providers send the key back.
             let error = json!({ "type": "some_error", "message": format!("{words}: {KEY}") });
             let body = json!({ "type": "error", "error": error }).to_string();
@@ -181,8 +197,14 @@ fn refusals_of_the_provider_reach_the_person_without_the_key() {
             assert_eq!(output.status.code(), Some(1), "{protocol:?} {status}: {out}");
             let answer: Value = serde_json::from_str(&out).unwrap();
             let said = text(&answer["metadata"]["error"]);
-            assert!(answer["status"] == "failed" && said.contains(words) && said.contains(&status.to_string()), "{answer}");
-            assert!(!log.is_empty() && !out.contains(KEY) && !log.contains(KEY), "{protocol:?} {status}: the key is shown");
+            assert!(
+                answer["status"] == "failed" && said.contains(words) && said.contains(&status.to_string()),
+                "{answer}"
+            );
+            assert!(
+                !log.is_empty() && !out.contains(KEY) && !log.contains(KEY),
+                "{protocol:?} {status}: the key is shown"
+            );
             let plain = desk.command(&ask("hello", &[])).output().unwrap();
             let plain = format!("{}{}", String::from_utf8_lossy(&plain.stdout), String::from_utf8_lossy(&plain.stderr));
             assert!(plain.contains(words) && !plain.contains(KEY), "{protocol:?} {status}");
@@ -196,7 +218,13 @@ fn a_stored_key_is_used_and_seen_nowhere() {
     const OWN: &str = "sk-own-0f9e8d7c6b5a49382716";
     let fake = Fake::answering(Protocol::OpenAi, smart);
     let desk = clerk(&fake, Protocol::OpenAi, "");
-    let mut storing = desk.command(&["keys", "set", "lab"]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut storing = desk
+        .command(&["keys", "set", "lab"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
     std::io::Write::write_all(&mut storing.stdin.take().unwrap(), OWN.as_bytes()).unwrap();
     let stored = storing.wait_with_output().unwrap();
     assert!(stored.status.success(), "{}", String::from_utf8_lossy(&stored.stderr));
@@ -224,7 +252,10 @@ fn a_stream_that_is_cut_fails_the_turn_and_says_so() {
             let answer = desk.ends(&ask("tell me", &["--session", "s"]), 1);
             let said = text(&answer["metadata"]["error"]);
             assert!(answer["status"] == "failed" && said.len() > 20, "{protocol:?} {cut:?}: {answer}");
-            assert!(["end", "cut", "broke", "clos"].iter().any(|word| said.contains(word)), "{protocol:?} {cut:?}: {said}");
+            assert!(
+                ["end", "cut", "broke", "clos"].iter().any(|word| said.contains(word)),
+                "{protocol:?} {cut:?}: {said}"
+            );
             let next = desk.done(&ask("and again", &["--session", "s"]));
             assert_eq!(response(&next), "Whole.", "{protocol:?} {cut:?}: the session goes on");
         }
@@ -234,7 +265,9 @@ fn a_stream_that_is_cut_fails_the_turn_and_says_so() {
 #[test]
 fn an_interrupt_hangs_up_on_the_provider() {
     for (n, protocol) in BOTH.into_iter().enumerate() {
-        let slow = |_: &Request| Answer::new().then_text(&["Once upon"]).then_pause(Duration::from_secs(50)).then_text(&[" a time"]);
+        let slow = |_: &Request| {
+            Answer::new().then_text(&["Once upon"]).then_pause(Duration::from_secs(50)).then_text(&[" a time"])
+        };
         let fake = Fake::answering(protocol, slow);
         let desk = clerk(&fake, protocol, "");
         let asking = desk.start(&ask("tell me", &["--session", "s"]));
@@ -276,7 +309,11 @@ fn a_provider_that_counts_otherwise_is_believed() {
             if request.body.to_string().len() > 12_000 {
                 let error = json!({ "type": "invalid_request_error", "code": "context_length_exceeded",
                     "message": "prompt is too long: maximum context length exceeded" });
-                return Answer::status(400, "application/json", &json!({ "type": "error", "error": error }).to_string());
+                return Answer::status(
+                    400,
+                    "application/json",
+                    &json!({ "type": "error", "error": error }).to_string(),
+                );
             }
             smart(request)
         });

@@ -113,7 +113,10 @@ impl Serve<Ask> for Engine {
     ) -> Result<Json<AskAnswer>> {
         let begun = self.begin(who, path, query, body).await?;
         let wait = begun.wait.unwrap_or(self.runtime.settings().wait_seconds);
-        self.runtime.settled(&begun.partition, &begun.turn, Duration::from_secs(wait)).await?;
+        let names = serde_json::json!({ "turn": begun.turn, "session": begun.session });
+        let settled = self.runtime.settled(&begun.partition, &begun.turn, Duration::from_secs(wait)).await;
+        // The turn has begun and can be taken up again, whatever stopped it.
+        settled.map_err(|error| error.with(names))?;
         let answer = self.runtime.view(&begun.partition, &begun.turn).await?;
         if answer.status == TurnStatus::Failed {
             let why = answer.metadata["error"].as_str().unwrap_or("The model gave no answer.").to_owned();

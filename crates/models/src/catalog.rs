@@ -218,6 +218,14 @@ const PROVIDERS: &[ProviderInfo] = &[
         ..PLAIN
     },
     ProviderInfo {
+        name: "lmstudio",
+        label: "LMStudioClient",
+        base_url: Some("http://localhost:1234/v1"),
+        key_env: &["LMSTUDIO_API_KEY"],
+        key_optional: true,
+        ..PLAIN
+    },
+    ProviderInfo {
         name: "rehearsal",
         label: "RehearsalClient",
         kind: ProviderKind::Rehearsal,

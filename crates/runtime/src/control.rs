@@ -61,7 +61,7 @@ impl Runtime {
     }
 
     /// Whether a call of a waiting turn has an answer that its driver has not come to yet.
-    async fn is_answered(&self, turn: &str) -> Result<bool, StudioError> {
+    pub(crate) async fn is_answered(&self, turn: &str) -> Result<bool, StudioError> {
         let (id, now, void) = (turn.to_owned(), Micros::now(), self.settings.void_seconds);
         let read = self.store.read(move |tx| -> Result<_, store::StoreError> {
             Ok((turns::events(tx, &id, 0)?, approval_rows::of_turn(tx, &id)?))
@@ -102,9 +102,8 @@ impl Runtime {
         ran: bool,
         note: Option<String>,
     ) -> Result<(), StudioError> {
-        let known = || {
-            StudioError::new(Code::AlreadyDecided, 409, "The outcome of this call is known, or it has not started.")
-        };
+        let known =
+            || StudioError::new(Code::AlreadyDecided, 409, "The outcome of this call is known, or it has not started.");
         let lease = match self.borrow_lease(partition, turn).await? {
             Taken::Ours(lease, _) => lease,
             Taken::Over => return Err(known()),
@@ -206,7 +205,8 @@ impl Runtime {
             .await
             .map_err(store_refusal)?;
         let Some(version) = version else { return Err(StudioError::not_found("Agent", agent_id)) };
-        let failed = |why: String| StudioError::new(Code::ReloadFailed, 422, format!("The agent does not build: {why}"));
+        let failed =
+            |why: String| StudioError::new(Code::ReloadFailed, 422, format!("The agent does not build: {why}"));
         if let Some(llm) = &version.llm {
             self.models.resolve(llm).map_err(failed)?;
         }
@@ -216,8 +216,11 @@ impl Runtime {
                 instance.bound(facts, &scope).map_err(|why| failed(format!("'{}': {why}", facts.slug())))?;
             }
         }
-        let mut warnings: Vec<String> =
-            instance.unavailable.iter().map(|slug| format!("There is no tool '{slug}'; the agent runs without it.")).collect();
+        let mut warnings: Vec<String> = instance
+            .unavailable
+            .iter()
+            .map(|slug| format!("There is no tool '{slug}'; the agent runs without it."))
+            .collect();
         let had_previous = self.instances.replace(&format!("base:{}:{agent_id}", partition.as_str()), instance);
         if had_previous {
             warnings.push("The instance before is retired; it is closed when nobody uses it any more.".into());

@@ -8,7 +8,7 @@ use futures_util::stream::{self, BoxStream, StreamExt};
 use rules::partition::Partition;
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use store::repo::{approvals, turns};
 use tokio::sync::broadcast;
 
@@ -96,6 +96,10 @@ impl Live {
     }
 }
 
+/// How long an answer that no driver here has come to yet keeps a turn from being told as waiting: whoever watches may be
+/// taking it up at the same moment.
+const TAKING_UP: Duration = Duration::from_secs(2);
+
 type Item = (Option<String>, Watched);
 
 struct Watching {
@@ -107,6 +111,7 @@ struct Watching {
     held: VecDeque<Passing>,
     ready: VecDeque<Item>,
     last: i64,
+    since: Instant,
     told_waiting: i64,
     over: bool,
 }
@@ -124,6 +129,7 @@ impl Runtime {
             held: VecDeque::new(),
             ready: VecDeque::from([first]),
             last: after,
+            since: Instant::now(),
             told_waiting: -1,
             over: false,
         };
@@ -219,7 +225,8 @@ impl Watching {
             self.over = true;
             return Ok(());
         };
-        if row.status == TurnStatus::Waiting && row.last_seq == self.last && self.told_waiting != self.last {
+        let rests = row.status == TurnStatus::Waiting && row.last_seq == self.last && self.told_waiting != self.last;
+        if rests && !self.goes_on().await? {
             self.told_waiting = self.last;
             let now = Micros::now();
             let approvals = rows
@@ -231,5 +238,11 @@ impl Watching {
             self.ready.push_back((None, Watched::Waiting { approvals, unknown }));
         }
         Ok(())
+    }
+
+    /// Whether a turn that rests is about to go on by itself.
+    async fn goes_on(&self) -> Result<bool, StudioError> {
+        let somebody = self.runtime.watchers.is_driven(&self.turn) || self.since.elapsed() < TAKING_UP;
+        Ok(somebody && self.runtime.is_answered(&self.turn).await?)
     }
 }

@@ -161,6 +161,8 @@ actions! {
     HistoryForward = "history-forward" Composer ["down"] "" "What was sent after.";
     ComposeInEditor = "compose-in-editor" Composer ["ctrl-e"] "" "Write in your own editor.";
     ToTranscript = "to-transcript" Composer ["tab"] "transcript" "Move to the transcript.";
+    TranscriptUp = "transcript-up" Composer ["pageup"] "" "A page up in the transcript.";
+    TranscriptDown = "transcript-down" Composer ["pagedown"] "" "A page down in the transcript.";
     Interrupt = "interrupt" Composer ["esc"] "stop" "Stop the model; with nothing running, go back.";
 
     ToComposer = "to-composer" Chat ["tab", "i"] "write" "Move to the composer.";
@@ -181,6 +183,8 @@ actions! {
     Export = "export" Chat ["x"] "export" "Write the transcript to files, as Markdown and as JSON.";
     Sessions = "sessions" Chat ["s"] "sessions" "Show the sessions with this agent.";
     MoveOn = "move-on" Chat ["m"] "move on" "End the session and begin one on the agent's current version.";
+    CallRan = "call-ran" Chat ["shift-r"] "" "Say that a call whose outcome is unknown has run.";
+    CallNotRun = "call-not-run" Chat ["shift-d"] "" "Say that a call whose outcome is unknown has not run.";
     LeaveChat = "leave-chat" Chat ["esc", "q"] "back" "Go back to the agents.";
 
     OpenApproval = "open-approval" Approvals ["enter"] "open" "Open the selected approval.";

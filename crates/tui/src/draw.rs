@@ -35,7 +35,7 @@ pub fn draw(state: &State, view: &mut View, frame: &mut Frame<'_>) {
     let place = if compact {
         middle
     } else {
-        let [left, place] = Layout::horizontal([Constraint::Length(12), Constraint::Min(1)]).areas(middle);
+        let [left, place] = Layout::horizontal([Constraint::Length(13), Constraint::Min(1)]).areas(middle);
         draw_places(state, left, frame);
         place
     };
@@ -104,6 +104,9 @@ fn draw_footer(state: &State, area: Rect, frame: &mut Frame<'_>) {
     let mut last: Vec<(String, &str)> = Vec::new();
     for info in contexts.iter().flat_map(|context| ACTIONS.iter().filter(move |info| info.context == *context)) {
         if let Some(key) = key(info).filter(|_| !info.label.is_empty()) {
+            if !state.layers.is_open() && state.places.leaves_out(state.place).contains(&info.action) {
+                continue;
+            }
             let always = matches!(info.action, Action::Help | Action::Palette);
             if always { &mut last } else { &mut pieces }.push((key, info.label));
         }
@@ -123,6 +126,7 @@ fn draw_footer(state: &State, area: Rect, frame: &mut Frame<'_>) {
     frame.render_widget(Paragraph::new(Line::from(spans)), area);
 }
 
+/// At the top right, where they cover neither what is typed nor the newest of a transcript.
 fn draw_toasts(state: &State, area: Rect, frame: &mut Frame<'_>) {
     for (index, (toast, _)) in state.toasts.iter().rev().take(3).enumerate() {
         let index = index as u16;
@@ -132,7 +136,7 @@ fn draw_toasts(state: &State, area: Rect, frame: &mut Frame<'_>) {
         let text = format!(" {} {} ", if toast.bad { "!" } else { "·" }, toast.text);
         let text = text::truncate(&text, area.width as usize).into_owned();
         let width = (text::width(&text) as u16).min(area.width);
-        let line = Rect { x: area.right() - width, y: area.bottom() - 1 - index, width, height: 1 };
+        let line = Rect { x: area.right() - width, y: area.y + index, width, height: 1 };
         frame.render_widget(Clear, line);
         let style = if toast.bad { state.theme.bad } else { state.theme.good };
         frame.render_widget(Paragraph::new(text).style(style.patch(state.theme.bar)), line);

@@ -35,6 +35,8 @@ pub enum Effect {
     },
     /// Speak as another client from now on.
     Become(Client),
+    /// Bring this event in: a way from a layer to a place.
+    Send(Box<Event>),
     /// Come back with [`Event::Tick`] at this time.
     Wake(Ms),
     /// Put text on the clipboard; a toast says which way it went.
@@ -82,6 +84,7 @@ impl std::fmt::Debug for Effect {
             Effect::Unwatch { key } => write!(f, "Unwatch({key})"),
             Effect::Host { .. } => f.write_str("Host"),
             Effect::Become(_) => f.write_str("Become"),
+            Effect::Send(event) => write!(f, "Send({event:?})"),
             Effect::Wake(at) => write!(f, "Wake({at})"),
             Effect::Copy(text) => write!(f, "Copy({} bytes)", text.len()),
             Effect::WriteFile { name, .. } => write!(f, "WriteFile({name})"),

@@ -273,6 +273,7 @@ impl Driver {
                     });
                 }
                 Effect::Become(client) => self.client = client,
+                Effect::Send(event) => _ = self.sender.send(*event),
                 Effect::Wake(at) => _ = self.wakes.insert(at),
                 Effect::Copy(text) => {
                     let route = clipboard::copy(&text, &self.host.unsaved_dir());

@@ -126,6 +126,7 @@ pub struct State {
     pub dirty: bool,
     /// Whether the next frame is drawn on a cleared screen.
     pub clear: bool,
+    mouse_setting: bool,
     now: Ms,
     last_input: Ms,
 }
@@ -152,6 +153,7 @@ impl State {
             no_colour: false,
             dirty: true,
             clear: false,
+            mouse_setting: false,
             now: 0,
             last_input: 0,
         };
@@ -212,7 +214,9 @@ impl State {
         }
         self.theme = Theme::of(if self.no_colour { ThemeName::Plain } else { settings.theme });
         self.still = settings.reduced_motion;
-        if self.mouse != settings.mouse {
+        // The key that takes the mouse or lets it go counts until the setting is changed.
+        if self.mouse_setting != settings.mouse {
+            self.mouse_setting = settings.mouse;
             self.mouse = settings.mouse;
             effects.push(Effect::Mouse(self.mouse));
         }
@@ -394,6 +398,7 @@ impl State {
             State::new(profile, self.keymap.clone(), self.theme.name, self.size);
         fresh.now = self.now;
         fresh.mouse = self.mouse;
+        fresh.mouse_setting = self.mouse_setting;
         fresh.focused = self.focused;
         fresh.still = self.still;
         fresh.no_colour = self.no_colour;

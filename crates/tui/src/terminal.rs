@@ -15,6 +15,7 @@ use crossterm::{execute, queue};
 use futures_util::StreamExt;
 use ratatui::Terminal as Screen;
 use ratatui::backend::CrosstermBackend;
+use ratatui::layout::Rect;
 use std::io::{self, BufWriter, Stdout, Write, stdout};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
@@ -87,9 +88,16 @@ impl Terminal {
         if self.mouse {
             execute!(stdout(), EnableMouseCapture)?;
         }
-        self.screen.clear()?;
+        self.wipe()?;
         self.read();
         Ok(())
+    }
+
+    /// Clears the screen, so that the next frame is drawn whole. The screen's own `clear` would ask the terminal where the
+    /// cursor is, and the answer goes to whoever reads the keys.
+    fn wipe(&mut self) -> io::Result<()> {
+        let size = self.screen.size()?;
+        self.screen.resize(Rect::new(0, 0, size.width, size.height))
     }
 
     /// Starts the reader. It runs apart from drawing, so that its times are those of the keys.
@@ -153,7 +161,7 @@ impl Terminal {
     pub fn draw(&mut self, clear: bool, draw: impl FnOnce(&mut ratatui::Frame<'_>)) -> io::Result<()> {
         queue!(self.screen.backend_mut(), BeginSynchronizedUpdate)?;
         if clear {
-            self.screen.clear()?;
+            self.wipe()?;
         }
         self.screen.draw(draw)?;
         execute!(self.screen.backend_mut(), EndSynchronizedUpdate)

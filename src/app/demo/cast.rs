@@ -37,7 +37,7 @@ pub(super) const PEOPLE: [Person; 5] = [
 const NO: &[&str] = &[];
 const DESK: &[&str] = &[toolkits::desk::TOOLKIT, toolkits::desk::GET_ORDER];
 
-pub(super) const AGENTS: [Agent; 13] = [
+pub(super) const AGENTS: [Agent; 14] = [
     Agent {
         name: "orders-desk",
         owner: "ben",
@@ -180,6 +180,17 @@ pub(super) const AGENTS: [Agent; 13] = [
         prompt: "You fail on request.",
         tools: DESK,
         visibility: "private",
+        groups: NO,
+    },
+    Agent {
+        name: "manual",
+        owner: "ben",
+        script: "manual",
+        category: "playground",
+        about: "Lets you play the model: say what it answers and which tools it calls.",
+        prompt: "The person who chats plays the model.",
+        tools: DESK,
+        visibility: "tenant",
         groups: NO,
     },
 ];

@@ -108,7 +108,7 @@ pub(super) fn told(first: &str, round: &[Outcome<'_>]) -> String {
     });
     let mut text = first.to_owned();
     for line in limited(lines.collect()) {
-        text.push('\n');
+        text.push_str("\n- ");
         text.push_str(&line);
     }
     text

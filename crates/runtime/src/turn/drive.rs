@@ -193,8 +193,10 @@ impl Driven {
     }
 
     async fn carry_out(&mut self, effects: &[Effect]) -> Result<(), RuntimeError> {
-        let reads: Vec<u32> =
-            effects.iter().filter_map(|e| if let Effect::RunRead(ordinal) = e { Some(*ordinal) } else { None }).collect();
+        let reads: Vec<u32> = effects
+            .iter()
+            .filter_map(|e| if let Effect::RunRead(ordinal) = e { Some(*ordinal) } else { None })
+            .collect();
         if !reads.is_empty() {
             self.run_reads(&reads).await?;
         }
@@ -264,7 +266,7 @@ impl Driven {
                     last_seq: row.as_ref().map_or(0, |row| row.last_seq),
                     stop: row.as_ref().is_some_and(|row| row.stop_asked_by.is_some()),
                     over: row.as_ref().is_none_or(|row| row.status.is_over()),
-                    abandoned: row.as_ref().is_some_and(|row| row.status == TurnStatus::Running && !runtime.holder_lives(row)),
+                    abandoned: row.as_ref().is_some_and(|row| runtime.is_abandoned(row)),
                     expires_at: rows.iter().filter(pending).map(|a| a.expires_at).min(),
                     approvals: rows.iter().map(|a| (a.id.clone(), approvals::status_at(a, now, void))).collect(),
                 })

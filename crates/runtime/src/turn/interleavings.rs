@@ -36,6 +36,7 @@ struct Approval {
 
 /// A driver between two of its transactions.
 #[derive(Clone)]
+#[allow(clippy::large_enum_variant, reason = "there are two of them")]
 enum At {
     Idle,
     Working { epoch: i64, state: State },

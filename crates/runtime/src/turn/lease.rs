@@ -5,8 +5,8 @@ use crate::error::RuntimeError;
 use contract::Micros;
 use contract::turn::{LoggedEvent, TurnEvent, TurnStatus};
 use rules::partition::Partition;
-use store::repo::turns::{self, TurnRow};
 use store::Tx;
+use store::repo::turns::{self, TurnRow};
 
 /// A lease that this process holds.
 #[derive(Clone, Debug)]
@@ -72,6 +72,11 @@ impl Runtime {
     pub(crate) fn holder_lives(&self, row: &TurnRow) -> bool {
         let other = row.lease_owner.as_ref().filter(|owner| **owner != self.owner());
         other.is_some_and(|owner| owner.parse().is_ok_and(|id| self.store.home().is_alive(id)))
+    }
+
+    /// Whether a turn is to be worked on, and neither this process nor another living one is at it.
+    pub(crate) fn is_abandoned(&self, row: &TurnRow) -> bool {
+        row.status == TurnStatus::Running && row.lease_owner.as_ref() != Some(&self.owner()) && !self.holder_lives(row)
     }
 
     /// Appends events under a lease.

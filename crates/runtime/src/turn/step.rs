@@ -47,8 +47,7 @@ impl Driven {
 
         loop {
             self.append(vec![TurnEvent::ModelAsked { step, attempt, cut }]).await?;
-            let messages: Vec<Message> =
-                earlier.iter().skip(cut as usize).flatten().chain(&current).cloned().collect();
+            let messages: Vec<Message> = earlier.iter().skip(cut as usize).flatten().chain(&current).cloned().collect();
             let request = ModelRequest {
                 model: model.clone(),
                 system: system.clone(),
@@ -129,7 +128,9 @@ impl Driven {
                     ModelEvent::Text(text) => self.live.text(seq, text),
                     ModelEvent::Reasoning(text) => self.live.reasoning(seq, text),
                     ModelEvent::Done(reply) => return Ok(reply),
-                    ModelEvent::CallStarted { .. } | ModelEvent::CallArguments { .. } | ModelEvent::CallReady { .. } => {}
+                    ModelEvent::CallStarted { .. }
+                    | ModelEvent::CallArguments { .. }
+                    | ModelEvent::CallReady { .. } => {}
                 }
             }
             Err(ModelError::new(ModelErrorKind::Truncated, "The provider ended the answer before it was complete."))
@@ -346,7 +347,8 @@ impl Driven {
         let fenced = Arc::new(AtomicBool::new(false));
         let fencing = fenced.clone();
         let consumed = approvals::consume(&self.runtime.store, self.runtime.vault.clone(), want, move |tx, row| {
-            let edited_args: Option<Value> = row.edited_args.as_deref().and_then(|text| serde_json::from_str(text).ok());
+            let edited_args: Option<Value> =
+                row.edited_args.as_deref().and_then(|text| serde_json::from_str(text).ok());
             let started =
                 TurnEvent::CallStarted { ordinal, epoch: lease.epoch, approval: Some(row.id.clone()), edited_args };
             append_in(tx, &lease, seconds, &[started]).map(drop).map_err(|error| match error {

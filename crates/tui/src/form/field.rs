@@ -138,7 +138,11 @@ impl Field {
 
     /// Whether it differs from what it was.
     pub fn is_changed(&self) -> bool {
-        self.value != self.base
+        match (&self.value, &self.base) {
+            // 1 and 1.0 are the same number.
+            (Some(Value::Number(one)), Some(Value::Number(other))) => one != other && one.as_f64() != other.as_f64(),
+            (value, base) => value != base,
+        }
     }
 
     /// Its value as text for editing.

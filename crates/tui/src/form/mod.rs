@@ -134,6 +134,9 @@ impl Form {
     pub fn set_base(&mut self, key: &str, base: Option<Value>) {
         let Some(index) = self.index(key) else { return };
         let field = &mut self.fields[index];
+        if field.base == base {
+            return;
+        }
         let follows = !field.is_changed();
         field.base.clone_from(&base);
         if follows {

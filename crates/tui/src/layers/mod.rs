@@ -114,6 +114,8 @@ impl Layers {
     pub fn contexts(&self) -> Option<Vec<Context>> {
         Some(match self.0.last()? {
             Layer::Approval(dialog) => dialog.contexts(),
+            // Any key is taken as it is.
+            Layer::Press(_) => Vec::new(),
             _ => vec![Context::Layer],
         })
     }

@@ -81,6 +81,7 @@ impl Place {
     pub fn act(&mut self, action: Action, _: &Input, ctx: &mut Ctx<'_>) {
         match action {
             Action::AddKey => self.add(ctx),
+            Action::Open => self.replace(ctx),
             Action::DeleteKey => self.delete(ctx),
             Action::Refresh => self.refresh(ctx),
             other => {
@@ -93,17 +94,14 @@ impl Place {
 
     /// First the provider, then the key.
     fn add(&self, ctx: &mut Ctx<'_>) {
-        let choose = Choose::new("Key for which provider?", self.providers.clone(), |provider, ctx| {
-            let question = format!("The key for {provider}. It is sealed with this home's key and never shown again.");
-            ctx.open.push(Layer::Ask(Ask::secret("Provider key", question, move |api_key, ctx| {
-                let body = KeyStore { provider, api_key };
-                ctx.effects.push(call::<StoreKey>(OptionalProviderPath::default(), NoQuery, body, |reply| {
-                    let said = reply.map(|json| format!("The key for {} is stored: {}", json.0.provider, json.0.masked));
-                    event(Msg::Stored(said))
-                }));
-            })));
-        });
+        let choose = Choose::new("Key for which provider?", self.providers.clone(), ask);
         ctx.open.push(Layer::Choose(choose));
+    }
+
+    fn replace(&self, ctx: &mut Ctx<'_>) {
+        if let Some(key) = self.keys.get(self.selected) {
+            ask(key.provider.clone(), ctx);
+        }
     }
 
     fn delete(&self, ctx: &mut Ctx<'_>) {
@@ -193,6 +191,18 @@ impl Place {
     }
 }
 
+/// Asks for the key of a provider, and stores it.
+fn ask(provider: String, ctx: &mut Ctx<'_>) {
+    let question = format!("The key for {provider}. It is sealed with this home's key and never shown again.");
+    ctx.open.push(Layer::Ask(Ask::secret("Provider key", question, move |api_key, ctx| {
+        let body = KeyStore { provider, api_key };
+        ctx.effects.push(call::<StoreKey>(OptionalProviderPath::default(), NoQuery, body, |reply| {
+            let said = reply.map(|json| format!("The key for {} is stored: {}", json.0.provider, json.0.masked));
+            event(Msg::Stored(said))
+        }));
+    })));
+}
+
 /// Providers of the catalogue; those that are played need no key.
 fn providers(rows: &Value) -> Vec<Choice> {
     let rows = rows.as_array().or_else(|| rows.as_object()?.values().find_map(Value::as_array));
@@ -255,6 +265,15 @@ mod tests {
         stage.typed("abc").keys("esc");
         assert!(!stage.shows("Provider key"));
         assert_eq!(stage.called("keys.store"), 0);
+    }
+
+    #[test]
+    fn the_selected_key_is_replaced() {
+        let mut stage = stage();
+        stage.keys("enter").typed("new");
+        assert!(stage.shows("The key for anthropic."));
+        stage.keys("enter");
+        assert_eq!(stage.called("keys.store"), 1);
     }
 
     #[test]

@@ -171,25 +171,56 @@ impl Place {
             frame.render_widget(Line::styled(text, theme.dim), list);
             return;
         }
-        // At the top of the log the screen is filled from above.
+        // Wrapped from the last line upwards, and at the top of the log filled from above.
         let rows = list.height as usize;
-        let end = end.max(rows.min(passing.len()));
-        let lines: Vec<Line<'_>> = passing[end.saturating_sub(rows)..end]
-            .iter()
-            .map(|line| {
-                let text = Safe::clean(line).truncate(list.width as usize).to_string();
-                let style = if line.contains(" ERROR ") {
-                    theme.bad
-                } else if line.contains(" WARN ") {
-                    theme.warn
-                } else {
-                    theme.text
-                };
-                Line::styled(text, style)
-            })
-            .collect();
+        let styled = |line: &String| {
+            let style = if line.contains(" ERROR ") {
+                theme.bad
+            } else if line.contains(" WARN ") {
+                theme.warn
+            } else {
+                theme.text
+            };
+            let pieces = wrapped(&Safe::clean(line), list.width as usize);
+            pieces.into_iter().map(|piece| Line::styled(piece, style)).collect::<Vec<_>>()
+        };
+        let mut lines: VecDeque<Line<'_>> = VecDeque::new();
+        for line in passing[..end].iter().rev() {
+            if lines.len() >= rows {
+                break;
+            }
+            styled(line).into_iter().rev().for_each(|piece| lines.push_front(piece));
+        }
+        let filled = lines.len() < rows;
+        for line in &passing[end..] {
+            if lines.len() >= rows {
+                break;
+            }
+            lines.extend(styled(line));
+        }
+        // Only what was wrapped upwards can be too much: its end is what counts.
+        let over = lines.len().saturating_sub(rows);
+        let lines: Vec<Line<'_>> = lines.into_iter().skip(if filled { 0 } else { over }).collect();
         frame.render_widget(Paragraph::new(lines), list);
     }
+}
+
+/// The text in pieces of at most this many columns.
+fn wrapped(text: &str, columns: usize) -> Vec<String> {
+    let mut pieces = vec![String::new()];
+    let mut width = 0;
+    for grapheme in text::graphemes(text) {
+        let wide = text::width(grapheme);
+        if width + wide > columns && width > 0 {
+            pieces.push(String::new());
+            width = 0;
+        }
+        width += wide;
+        if let Some(piece) = pieces.last_mut() {
+            piece.push_str(grapheme);
+        }
+    }
+    pieces
 }
 
 #[cfg(test)]
@@ -246,6 +277,16 @@ mod tests {
         for (width, height) in [(1, 1), (20, 5), (22, 6), (90, 24)] {
             stage.resize(width, height);
         }
+    }
+
+    #[test]
+    fn long_lines_are_wrapped() {
+        let mut stage = stage();
+        let long = format!("{}-the-end", "日本".repeat(60));
+        stage.event(Event::Place(places::Msg::Log(Msg::Lines { from: 100, lines: vec![long], next: 101 })));
+        assert!(stage.shows("-the-end") && stage.shows("line-99"), "{:#?}", stage.screen());
+        assert_eq!(wrapped("", 5), [""]);
+        assert_eq!(wrapped("abc", 0), ["a", "b", "c"]);
     }
 
     #[test]

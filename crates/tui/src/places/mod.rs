@@ -188,6 +188,15 @@ impl Places {
         }
     }
 
+    /// Actions of a place's contexts that mean nothing there, and are not told in the footer.
+    pub fn leaves_out(&self, id: PlaceId) -> &'static [Action] {
+        match id {
+            PlaceId::Keys => &[Action::Filter],
+            PlaceId::Log => &[Action::Open],
+            _ => &[],
+        }
+    }
+
     /// Names of what is typed and not saved.
     pub fn unsaved(&self) -> Vec<&'static str> {
         let mut names = Vec::new();

@@ -20,9 +20,9 @@ use text::Safe;
 const FIRST_AGENT: &str = "orders-desk";
 
 const WHAT: [&str; 3] = [
-    "A workbench for LLM agents: make them, talk with them, and see every step they take.",
-    "What an agent wants to change waits for you, and runs only once you approved exactly that call.",
-    "All of it stays on this machine; only the model you choose hears your conversations.",
+    "A workbench for LLM agents: make them, talk with them, see each step.",
+    "What an agent wants to change waits until you approved just that call.",
+    "All stays on this machine; only the model you choose hears you.",
 ];
 
 /// The place.
@@ -168,7 +168,7 @@ impl Place {
         lines.push(Line::default());
         lines.push(Line::from(vec![
             Span::styled(format!("{:<6}", hint(Action::MakeDemo)), theme.accent),
-            Span::raw("Make the demo world: a small shop with people, agents and orders."),
+            Span::raw("Make the demo world: a shop with people, agents and orders."),
         ]));
         lines.push(Line::styled("      It needs no key, no network and no model.", theme.dim));
         lines.push(Line::default());
@@ -178,7 +178,7 @@ impl Place {
             Some(found) => {
                 lines.push(Line::from(vec![
                     Span::styled(format!("{:<6}", hint(Action::UseModel)), theme.accent),
-                    Span::raw("Make an agent on a model found on this machine, and chat with it:"),
+                    Span::raw("Make an agent on a model found here, and chat with it:"),
                 ]));
                 // As many as there is room for, with the selected one among them.
                 let rows = (area.height as usize).saturating_sub(lines.len() + 1).max(1);
@@ -208,9 +208,9 @@ fn nothing_found(state: &State) -> Vec<Line<'static>> {
     let keys = state.keymap.hint(Action::GoKeys);
     let again = state.keymap.hint(Action::LookAgain);
     vec![
-        Line::raw("No model was found on this machine. To have one, do one of these:"),
-        Line::styled("- start Ollama, LM Studio, llama.cpp or vLLM here, on its usual port", theme.dim),
-        Line::styled("- set a provider's variable before the start, such as ANTHROPIC_API_KEY", theme.dim),
+        Line::raw("No model was found on this machine. To have one:"),
+        Line::styled("- start Ollama, LM Studio, llama.cpp or vLLM on its usual port", theme.dim),
+        Line::styled("- set a provider's variable first, such as ANTHROPIC_API_KEY", theme.dim),
         Line::styled(format!("- store a provider key: {keys} goes to the keys"), theme.dim),
         Line::styled("- put another server into config.toml, under [providers.NAME]", theme.dim),
         Line::styled(format!("{again} looks again."), theme.dim),

@@ -3,6 +3,7 @@
 //! Approve and Enter, rejecting a reason line and Enter, and both a quiet keyboard before that Enter.
 
 mod edit;
+mod ending;
 mod face;
 pub mod guard;
 mod rows;
@@ -11,6 +12,7 @@ mod storm;
 #[cfg(test)]
 mod tests;
 
+pub(super) use ending::time_left;
 pub use face::View;
 
 use super::{Msg as PlaceMsg, read_one, read_waiting};
@@ -22,14 +24,14 @@ use crate::layers::Done;
 use crate::places;
 use crate::state::Ctx;
 use crate::widgets::Line as LineInput;
-use contract::ops::approvals::{ApprovalStatus, ApprovalView, DecideApproval, Decision, DecisionBody};
+use contract::ops::approvals::{ApprovalView, DecideApproval, Decision, DecisionBody};
 use contract::ops::common::IdPath;
 use contract::wire::NoQuery;
 use contract::{Code, Micros, StudioError};
 use crossterm::event::{KeyCode, KeyEvent, MouseEventKind};
 use edit::Editor;
+use ending::{ended, gone};
 use guard::{Guard, Verdict};
-use rows::minute;
 use serde_json::Value;
 use std::cell::Cell;
 use text::Safe;
@@ -108,6 +110,8 @@ pub struct Dialog {
     seen_end: bool,
     seen_width: u16,
     shown: Cell<Option<Shown>>,
+    /// Whether the frame that is written out now holds the dialog.
+    painted: Cell<bool>,
     /// This machine's clock at a time of ours.
     clock: Option<(Ms, Micros)>,
     count: String,
@@ -140,6 +144,7 @@ impl Dialog {
             seen_end: false,
             seen_width: 0,
             shown: Cell::new(None),
+            painted: Cell::new(false),
             clock: None,
             count: String::new(),
             count_due: 0,
@@ -229,7 +234,8 @@ impl Dialog {
             (_, What::Mouse(mouse)) if mouse.kind == MouseEventKind::ScrollUp => (false, 3),
             _ => return false,
         };
-        let most = self.shown.get().map_or(0, |shown| shown.total.saturating_sub(shown.rows));
+        let Some(shown) = self.shown.get() else { return true };
+        let most = shown.total.saturating_sub(shown.rows);
         let from = self.scroll.min(most);
         self.scroll = if down {
             // Not past what was on screen: a burst of keys between two frames must not skip rows.
@@ -375,16 +381,19 @@ impl Dialog {
 
     /// A frame with this dialog on top was written out.
     pub fn drawn(&mut self, at: Ms, effects: &mut Vec<Effect>) {
-        // On a screen too small for it the dialog was not shown, and nobody has seen it.
-        let shown = self.shown.get();
-        let visible = shown.is_some_and(|shown| shown.rows > 0) || self.mode == Mode::Edit;
-        if visible && let Some(wake) = self.guard.drawn(at) {
+        if !self.painted.take() {
+            // The screen is too small for it: nobody decides what is not on screen.
+            self.guard.rearm();
+            self.focus = Focus::Text;
+            return;
+        }
+        if let Some(wake) = self.guard.drawn(at) {
             effects.push(Effect::Wake(wake));
             if self.over.is_none() {
                 effects.push(read_one(&self.view.id));
             }
         }
-        if let Some(shown) = shown
+        if let Some(shown) = self.shown.get()
             && self.see(shown)
         {
             self.changed = true;
@@ -497,48 +506,10 @@ impl Dialog {
         self.focus = Focus::Text;
         self.guard.rearm();
     }
-
-    /// Switches the guard off, to show what happens without it.
-    #[cfg(test)]
-    fn without_guard(&mut self) {
-        self.guard.off = true;
-    }
 }
 
 /// Closes, and looks whether another one waits.
 fn leave(ctx: &mut Ctx<'_>) -> Done {
     ctx.effects.push(read_waiting());
     Done::Close
-}
-
-fn gone() -> Safe<'static> {
-    Safe::clean("This approval is no longer there, or no longer yours to see.").into_owned()
-}
-
-/// The time left, for people, and how long the text stays right, in milliseconds.
-pub(super) fn time_left(ms: u64) -> (String, u64) {
-    const MINUTE: u64 = 60_000;
-    let (minutes, seconds) = (ms / MINUTE, ms % MINUTE / 1_000);
-    match minutes {
-        0 if ms == 0 => ("time is over".into(), 1_000),
-        60.. => (format!("{} h {} min left", minutes / 60, minutes % 60), MINUTE),
-        _ => (format!("{minutes}:{seconds:02} left"), 1_000),
-    }
-}
-
-/// How an approval ended; none = it is pending.
-fn ended(view: &ApprovalView) -> Option<Safe<'static>> {
-    let by = view.decided_by.as_deref().unwrap_or("somebody");
-    let when = view.decided_at.map(|at| format!(" at {}", minute(at))).unwrap_or_default();
-    let why = view.reason.as_deref().map(|reason| format!(": {reason}")).unwrap_or_default();
-    let how = match view.status {
-        ApprovalStatus::Pending => return None,
-        ApprovalStatus::Approved => format!("Approved by {by}{when}."),
-        ApprovalStatus::Consumed => format!("Approved by {by}{when}; it ran."),
-        ApprovalStatus::Rejected => format!("Rejected by {by}{when}{why}"),
-        ApprovalStatus::Withdrawn => format!("Taken back by {}{when}.", view.requested_by),
-        ApprovalStatus::Expired => format!("Nobody answered in time; it expired at {}.", minute(view.expires_at)),
-        ApprovalStatus::Void => format!("Approved by {by}{when}, but it cannot run any more{why}"),
-    };
-    Some(Safe::clean(&how).into_owned())
 }

@@ -127,7 +127,11 @@ impl Place {
             None => (String::new(), String::new()),
         };
         // One that waits for somebody else says so.
-        let what = if pending && !approval.may_decide { format!("{} (not yours to decide)", approval.tool) } else { approval.tool.clone() };
+        let what = if pending && !approval.may_decide {
+            format!("{} (not yours to decide)", approval.tool)
+        } else {
+            approval.tool.clone()
+        };
         columns.row([&what, &approval.agent, &approval.requested_by, approval.status.as_str(), &age, &left])
     }
 

@@ -222,12 +222,18 @@ impl Place {
             Action::Reask => match (current.status, &current.replaced_by) {
                 (_, Some(_)) => ctx.complain("This one was asked again already."),
                 (ApprovalStatus::Expired | ApprovalStatus::Void, None) => {
-                    ctx.effects.push(effect::call::<ReaskApproval>(IdPath { id: current.id }, NoQuery, NoBody, |reply| {
-                        Event::Place(places::Msg::Approvals(Msg::Reasked(reply.map(|json| json.0))))
-                    }));
+                    ctx.effects.push(effect::call::<ReaskApproval>(
+                        IdPath { id: current.id },
+                        NoQuery,
+                        NoBody,
+                        |reply| Event::Place(places::Msg::Approvals(Msg::Reasked(reply.map(|json| json.0)))),
+                    ));
                 }
                 (other, None) => {
-                    ctx.complain(format!("Only an expired or void approval is asked again; this one is {}.", other.as_str()));
+                    ctx.complain(format!(
+                        "Only an expired or void approval is asked again; this one is {}.",
+                        other.as_str()
+                    ));
                 }
             },
             _ => {}
@@ -348,7 +354,8 @@ impl Place {
         layers: &mut Layers,
         ctx: &mut Ctx<'_>,
     ) {
-        let name = self.waiting.iter().flatten().find(|approval| approval.id == id).map(|approval| approval.tool.clone());
+        let name =
+            self.waiting.iter().flatten().find(|approval| approval.id == id).map(|approval| approval.tool.clone());
         let name = name.unwrap_or_else(|| "the call".to_owned());
         let open = layers.dialog(&id).is_some();
         match &reply {

@@ -47,7 +47,8 @@ pub struct Call {
 impl Call {
     /// A call as the model wrote it.
     pub fn new(planned: &PlannedCall) -> Self {
-        let args = serde_json::from_str(&planned.args_text).unwrap_or_else(|_| Value::String(planned.args_text.clone()));
+        let args =
+            serde_json::from_str(&planned.args_text).unwrap_or_else(|_| Value::String(planned.args_text.clone()));
         Self {
             ordinal: planned.ordinal,
             tool: planned.tool.clone(),

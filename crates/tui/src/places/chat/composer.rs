@@ -103,7 +103,11 @@ impl Composer {
             self.area.insert_str(&text);
             return;
         }
-        let size = if lines > 20 { format!("{} lines", thousands(lines)) } else { format!("{} characters", thousands(characters)) };
+        let size = if lines > 20 {
+            format!("{} lines", thousands(lines))
+        } else {
+            format!("{} characters", thousands(characters))
+        };
         let mut label = format!("[pasted {size}]");
         let mut number = 2;
         let written = self.area.lines().join("\n");
@@ -218,13 +222,15 @@ impl Composer {
     /// Characters of what stands before the cursor: a placeholder as a whole, else a grapheme, else a line's end.
     fn before(&self) -> usize {
         let (head, _) = self.around();
-        let label = self.pastes.iter().find(|(label, _)| head.ends_with(label.as_str())).map(|(label, _)| label.as_str());
+        let label =
+            self.pastes.iter().find(|(label, _)| head.ends_with(label.as_str())).map(|(label, _)| label.as_str());
         label.or_else(|| text::graphemes(&head).next_back()).map_or(1, |piece| piece.chars().count())
     }
 
     fn after(&self) -> usize {
         let (_, tail) = self.around();
-        let label = self.pastes.iter().find(|(label, _)| tail.starts_with(label.as_str())).map(|(label, _)| label.as_str());
+        let label =
+            self.pastes.iter().find(|(label, _)| tail.starts_with(label.as_str())).map(|(label, _)| label.as_str());
         label.or_else(|| text::graphemes(&tail).next()).map_or(1, |piece| piece.chars().count())
     }
 
@@ -289,7 +295,7 @@ pub fn thousands(number: usize) -> String {
     let digits = number.to_string();
     let mut out = String::new();
     for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at) % 3 == 0 {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
             out.push(',');
         }
         out.push(digit);

@@ -39,7 +39,8 @@ pub fn as_markdown(agent: &str, stored: &TestTranscript) -> String {
             Kind::Reasoning(text) => format!("### Reasoning\n\n{}", fenced(text, "")),
             Kind::Call(call) => {
                 let pretty = |value| serde_json::to_string_pretty(value).unwrap_or_default();
-                let mut piece = format!("### Tool {}: {}\n\n{}", call.tool, call.words(), fenced(&pretty(&call.args), "json"));
+                let mut piece =
+                    format!("### Tool {}: {}\n\n{}", call.tool, call.words(), fenced(&pretty(&call.args), "json"));
                 if let Some(outcome) = call.outcome() {
                     piece += &format!("\n{}", fenced(&pretty(&outcome), "json"));
                 }

@@ -67,8 +67,12 @@ impl Painted {
             self.append(render_growing(&text[from..end], look.width, look.theme));
             self.settled = (end, self.rows.len());
         }
-        // A line is read as Markdown when it is whole: before that each letter could change what stands there already.
-        let whole = text.rfind('\n').map_or(0, |at| at + 1).max(end);
+        // A line is read as Markdown when it is whole: before that each letter could change what stands there already. Mere
+        // words cannot, and go on where the line before ended.
+        let mut whole = text.rfind('\n').map_or(0, |at| at + 1).max(end);
+        if is_mere_words(&text[whole..]) {
+            whole = text.len();
+        }
         self.append(render_growing(&text[end..whole], look.width, look.theme));
         let rest = &text[whole..];
         if !rest.is_empty() {
@@ -87,6 +91,11 @@ impl Painted {
         }
         self.rows.extend(rows);
     }
+}
+
+fn is_mere_words(line: &str) -> bool {
+    line.starts_with(char::is_alphabetic)
+        && !line.contains(['*', '_', '`', '[', ']', '<', '>', '~', '|', '\\', '&', '!', '#', ':'])
 }
 
 fn lines(rows: Vec<Vec<Span<'static>>>) -> impl Iterator<Item = Line<'static>> {
@@ -241,14 +250,14 @@ fn end_words(end: &End) -> String {
     let usage = end.usage;
     if usage.input + usage.output > 0 {
         let count = |tokens: u64| thousands(usize::try_from(tokens).unwrap_or(usize::MAX));
-        let mut tokens = format!("tokens: {} in, {} out", count(usage.input), count(usage.output));
+        let mut tokens = format!("tokens {} in, {} out", count(usage.input), count(usage.output));
         if usage.cached > 0 {
             tokens += &format!(", {} cached", count(usage.cached));
         }
         words.push(tokens);
     }
     if let Some(first) = end.first_ms {
-        words.push(format!("first token {}", seconds(i64::try_from(first).unwrap_or(i64::MAX))));
+        words.push(format!("first {}", seconds(i64::try_from(first).unwrap_or(i64::MAX))));
     }
     if let Some(total) = end.total_ms {
         words.push(format!("total {}", seconds(total)));

@@ -51,15 +51,11 @@ impl Sessions {
                 let first = (self.selected + 1).saturating_sub(rows);
                 let row = |(index, session): (usize, &TestSession)| {
                     let here = if current == Some(session.session.as_str()) { "›" } else { " " };
-                    let stale = if session.stale { "  older version" } else { "" };
+                    let version = format!("v{}{}", session.agent_version, if session.stale { " older" } else { "" });
                     // The day and the minute are enough to tell sessions apart.
                     let last: String = session.last_at.to_rfc3339().replace('T', " ").chars().take(16).collect();
-                    let text = format!(
-                        "{here} {} v{:<4} {:>4} turns  {last}{stale}",
-                        text::pad(&Safe::clean(&session.session), 24),
-                        session.agent_version,
-                        session.turns
-                    );
+                    let name = text::pad(&Safe::clean(&session.session), 22);
+                    let text = format!("{here} {name} {version:<11} {:>4} turns  {last}", session.turns);
                     let style = if index == self.selected { state.theme.selected } else { state.theme.text };
                     Line::styled(text::truncate(&text, width).into_owned(), style)
                 };

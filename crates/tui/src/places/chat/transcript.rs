@@ -35,7 +35,7 @@ pub struct End {
     pub status: Option<TurnStatus>,
     /// Tokens.
     pub usage: Usage,
-    /// Until the first piece of text came, in milliseconds; known only to who watched.
+    /// Until the first piece of text came, in milliseconds; known only where the words were sent from.
     pub first_ms: Option<Ms>,
     /// From the beginning to the end, in milliseconds.
     pub total_ms: Option<i64>,
@@ -62,9 +62,11 @@ impl Item {
     /// All its text: what a search looks at.
     pub fn text(&self) -> Cow<'_, str> {
         match &self.kind {
-            Kind::Person(text) | Kind::Answer(text) | Kind::Reasoning(text) | Kind::Failure(text) | Kind::Note(text) => {
-                Cow::Borrowed(text)
-            }
+            Kind::Person(text)
+            | Kind::Answer(text)
+            | Kind::Reasoning(text)
+            | Kind::Failure(text)
+            | Kind::Note(text) => Cow::Borrowed(text),
             Kind::Call(call) => {
                 let outcome = call.outcome().map(|outcome| outcome.to_string()).unwrap_or_default();
                 Cow::Owned(format!("{} {} {} {outcome}", call.tool, call.args, call.words()))
@@ -133,6 +135,11 @@ impl Transcript {
         self.turns.last().filter(|turn| !turn.status.is_over())
     }
 
+    /// How far the log of the last turn was read.
+    pub fn last_seq(&self) -> i64 {
+        self.turns.last().map_or(0, |turn| turn.last_seq)
+    }
+
     /// The id of an item's turn.
     pub fn turn_id(&self, item: usize) -> Option<&str> {
         self.turns.get(self.items.get(item)?.turn)?.id.as_deref()
@@ -149,7 +156,7 @@ impl Transcript {
         for stored in turns {
             self.push_turn(Some(stored.turn), None);
             for entry in &stored.events {
-                self.entry(entry, None);
+                self.entry(entry);
             }
             if let Some(turn) = self.turns.last_mut() {
                 turn.status = stored.status;
@@ -175,9 +182,12 @@ impl Transcript {
         }
     }
 
-    /// Shows something that went wrong outside any turn's log.
+    /// Shows something that went wrong outside any turn's log; the same thing again is not shown twice in a row.
     pub fn fail(&mut self, text: impl Into<String>) {
-        self.push(Kind::Failure(text.into()));
+        let failure = Kind::Failure(text.into());
+        if self.items.last().is_none_or(|last| last.kind != failure) {
+            self.push(failure);
+        }
     }
 
     /// Folds or unfolds an item.
@@ -192,11 +202,11 @@ impl Transcript {
     pub fn watched(&mut self, what: &Watched, now: Ms) {
         match what {
             Watched::Turn { turn, .. } => match self.turns.last_mut() {
-                Some(last) if last.id.as_deref() == Some(turn) => self.drop_passing(),
+                Some(last) if last.id.as_deref() == Some(turn) => _ = self.drop_passing(),
                 Some(last) if last.id.is_none() => last.id = Some(turn.clone()),
                 _ => self.push_turn(Some(turn.clone()), None),
             },
-            Watched::Event { entry } => self.entry(entry, Some(now)),
+            Watched::Event { entry } => self.entry(entry),
             Watched::Text { text } => self.pass(text, now, false),
             Watched::Reasoning { text } => self.pass(text, now, true),
             Watched::Waiting { .. } => {
@@ -273,7 +283,7 @@ impl Transcript {
     /// Removes what passed by. Answers whether reasoning in it was unfolded.
     fn drop_passing(&mut self) -> bool {
         let Some(from) = self.passing.take() else { return false };
-        let open = self.items[from.min(self.items.len())..].iter().any(|item| item.open);
+        let open = self.items.iter().skip(from).any(|item| item.open);
         self.items.truncate(from);
         open
     }
@@ -288,7 +298,7 @@ impl Transcript {
         }
     }
 
-    fn entry(&mut self, entry: &LoggedEvent, now: Option<Ms>) {
+    fn entry(&mut self, entry: &LoggedEvent) {
         let Some(turn) = self.turns.last_mut() else { return };
         // A log that is watched anew begins at its beginning.
         if entry.seq <= turn.last_seq {
@@ -313,10 +323,6 @@ impl Transcript {
                 }
             }
             TurnEvent::ModelAsked { cut, .. } => {
-                // The time of a first token is that of who watches from the beginning.
-                if turn.sent.is_none() && turn.first_ms.is_none() {
-                    turn.sent = now;
-                }
                 let more = *cut > std::mem::replace(&mut turn.cut, *cut);
                 self.drop_passing();
                 if more {
@@ -348,8 +354,7 @@ impl Transcript {
             TurnEvent::Ended { status, text } => self.ended(*status, text, entry.at),
             event => {
                 let ordinal = Call::ordinal_of(event);
-                let cells = self.items[first_item.min(self.items.len())..].iter_mut();
-                for item in cells {
+                for item in self.items.iter_mut().skip(first_item) {
                     if let Kind::Call(call) = &mut item.kind
                         && Some(call.ordinal) == ordinal
                     {
@@ -406,8 +411,10 @@ impl Transcript {
             total_ms: turn.started.map(|started| (at.0 - started.0).max(0) / 1000),
         };
         let (spoke, first_item) = (turn.spoke, turn.first_item);
-        let told = self.items[first_item.min(self.items.len())..]
+        let told = self
+            .items
             .iter()
+            .skip(first_item)
             .any(|item| matches!(&item.kind, Kind::Failure(said) if said.contains(text)));
         match status {
             TurnStatus::Done if !spoke && !text.trim().is_empty() => self.push(Kind::Answer(text.to_owned())),

@@ -73,7 +73,10 @@ impl Editor {
         };
         // A hidden value is not known here: sent as it is shown, the stars would run.
         if let Some(name) = hidden(&args) {
-            self.error = Some(Safe::clean(&format!("'{name}' is shown hidden; type its value anew to change arguments.")).into_owned());
+            self.error = Some(
+                Safe::clean(&format!("'{name}' is shown hidden; type its value anew to change arguments."))
+                    .into_owned(),
+            );
             return None;
         }
         self.error = None;
@@ -81,7 +84,8 @@ impl Editor {
     }
 
     fn read_json(&self) -> Result<Value, String> {
-        let text = self.form.field(JSON).and_then(|field| field.value.as_ref()).and_then(Value::as_str).unwrap_or_default();
+        let text =
+            self.form.field(JSON).and_then(|field| field.value.as_ref()).and_then(Value::as_str).unwrap_or_default();
         let args: Value = serde_json::from_str(text).map_err(|error| format!("This is no JSON: {error}."))?;
         if !args.is_object() {
             return Err("The arguments must be an object.".into());
@@ -103,11 +107,6 @@ impl Editor {
     /// Draws it. Answers where the cursor is.
     pub fn draw(&self, theme: &Theme, view: &mut View, area: Rect, frame: &mut Frame<'_>) -> Option<Position> {
         self.form.draw(theme, view, area, frame)
-    }
-
-    #[cfg(test)]
-    pub fn form(&mut self) -> &mut Form {
-        &mut self.form
     }
 }
 

@@ -52,14 +52,19 @@ impl Dialog {
         if inner.is_empty() {
             return;
         }
+        self.painted.set(true);
+        // On a single row there is what has the focus: nobody decides with a control that is not seen.
+        let bare = inner.height == 1;
+        let control_first = bare && (self.mode == Mode::Reason || self.focus != Focus::Text);
         let [body, controls, foot] = Layout::vertical([
-            Constraint::Min(1),
-            Constraint::Length(u16::from(inner.height > 1)),
+            Constraint::Min(u16::from(!control_first)),
+            Constraint::Length(u16::from(!bare || control_first)),
             Constraint::Length(note_rows.min(inner.height.saturating_sub(2))),
         ])
         .areas(inner);
         match (self.mode, &self.editor) {
             (Mode::Edit, Some(editor)) => view.cursor = editor.draw(theme, &mut kept.form, body, frame),
+            _ if body.is_empty() => {}
             _ => {
                 let visible = body.height as usize;
                 let first = self.scroll.min(total.saturating_sub(visible));
@@ -69,7 +74,9 @@ impl Dialog {
             }
         }
         match self.mode {
-            Mode::Reason => view.cursor = self.reason.draw(frame, controls, "reason: ", theme.text),
+            Mode::Reason if !controls.is_empty() => {
+                view.cursor = self.reason.draw(frame, controls, "reason: ", theme.text)
+            }
             Mode::Look if self.over.is_none() => {
                 frame.render_widget(Paragraph::new(self.controls(theme, controls.width.into())), controls);
             }
@@ -139,7 +146,9 @@ impl Dialog {
                 "Any key closes. ".to_owned()
             };
             (format!("{how}{over}"), theme.warn)
-        } else if let Some(error) = self.editor.as_ref().filter(|_| self.mode == Mode::Edit).and_then(|e| e.error.as_ref()) {
+        } else if let Some(error) =
+            self.editor.as_ref().filter(|_| self.mode == Mode::Edit).and_then(|e| e.error.as_ref())
+        {
             (error.to_string(), theme.bad)
         } else if let Some(asleep) = self.asleep() {
             (asleep.to_owned(), theme.dim)
@@ -167,7 +176,9 @@ impl Dialog {
                 format!("Approve is asleep: scroll to the end first ({}, {below} more).", hint(Action::DialogDown))
             }
             Mode::Look => match self.focus {
-                Focus::Text => format!("{} moves the focus to Approve; Enter there approves.", hint(Action::DialogNext)),
+                Focus::Text => {
+                    format!("{} moves the focus to Approve; Enter there approves.", hint(Action::DialogNext))
+                }
                 Focus::Approve => "Enter approves exactly this call, once; after a pause of 0.3 s.".to_owned(),
                 Focus::Reject => "Enter asks for a reason, which goes to the model.".to_owned(),
                 Focus::Edit if self.view.editable => "Enter changes the arguments; nothing runs yet.".to_owned(),

@@ -27,9 +27,12 @@ pub struct Guard {
     last: Option<Ms>,
     awake: bool,
     shown_awake: bool,
-    /// For the test that shows what happens without it.
+    /// For the tests that show what happens without it: every input means something.
     #[cfg(test)]
-    pub off: bool,
+    pub open: bool,
+    /// The same: every key that decides counts as deliberate.
+    #[cfg(test)]
+    pub hasty: bool,
 }
 
 impl Guard {
@@ -52,7 +55,7 @@ impl Guard {
     /// An input came in at this time, and none in the `quiet` milliseconds before. Every input of the dialog goes through here.
     pub fn input(&mut self, at: Ms, quiet: Ms) -> Verdict {
         #[cfg(test)]
-        if self.off {
+        if self.open {
             return Verdict::Awake;
         }
         let seen = self.last.replace(at);
@@ -76,7 +79,7 @@ impl Guard {
     /// Whether a key is pressed on purpose, not held and not one of a row: what answers must be.
     pub fn is_deliberate(&self, key: &KeyEvent, quiet: Ms) -> bool {
         #[cfg(test)]
-        if self.off {
+        if self.hasty {
             return true;
         }
         key.kind == KeyEventKind::Press && quiet >= QUIET_MS

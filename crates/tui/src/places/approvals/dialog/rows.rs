@@ -61,6 +61,12 @@ pub fn wrap(line: &str, width: usize, hang: usize) -> Vec<String> {
     pieces
 }
 
+/// A name as it is, or as JSON when it could be taken for something else.
+fn plain_name(name: &str) -> String {
+    let plain = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.'));
+    if plain { name.to_owned() } else { Value::from(name).to_string() }
+}
+
 struct Rows {
     width: usize,
     rows: Vec<Row>,
@@ -81,9 +87,20 @@ impl Rows {
         self.push(Ink::Head, heading, 0);
     }
 
+    /// An object as `name: value` with its values as JSON; anything else as JSON.
     fn json(&mut self, value: &Value) {
-        let pretty = serde_json::to_string_pretty(value).unwrap_or_default();
-        // Pretty JSON has line ends only between values: those of others are written as escapes.
+        match value {
+            Value::Object(map) if map.is_empty() => self.push(Ink::Dim, "(none)", 0),
+            Value::Object(map) => {
+                map.iter().for_each(|(name, value)| self.value(&format!("{}: ", plain_name(name)), value))
+            }
+            other => self.value("", other),
+        }
+    }
+
+    fn value(&mut self, label: &str, value: &Value) {
+        let pretty = format!("{label}{}", serde_json::to_string_pretty(value).unwrap_or_default());
+        // Pretty JSON has line ends only between values: those inside of texts are written as escapes.
         for line in Safe::clean_lines(&pretty).lines() {
             let indent = line.len() - line.trim_start_matches(' ').len();
             self.push(Ink::Code, &line, indent + 2);
@@ -92,7 +109,7 @@ impl Rows {
 
     fn change(&mut self, name: &str, before: Option<&Value>, after: Option<&Value>) {
         let shown = |value: Option<&Value>| value.map_or_else(|| "(nothing)".to_owned(), Value::to_string);
-        let line = format!("{name}: {} → {}", shown(before), shown(after));
+        let line = format!("{}: {} → {}", plain_name(name), shown(before), shown(after));
         self.push(Ink::Changed, &Safe::clean(&line), 2);
     }
 
@@ -138,13 +155,10 @@ pub fn rows(view: &ApprovalView, edited: Option<&Value>, width: usize) -> Vec<Ro
     rows.fact("tool", &view.tool);
     rows.fact("source", &format!("{} · {}", view.source, view.slug));
     rows.fact("tenant", view.tenant.as_deref().unwrap_or("none"));
-    rows.fact("agent", &format!("{}, version {}", view.agent, view.agent_version));
-    rows.fact("model", &view.model);
-    rows.fact("session", &view.session);
-    rows.fact("asked by", &view.requested_by);
-    rows.fact("asked", &minute(view.created_at));
-    rows.fact("expires", &minute(view.expires_at));
+    rows.fact("agent", &format!("{}, version {}, on {}", view.agent, view.agent_version, view.model));
+    rows.fact("asked by", &format!("{} in session {}", view.requested_by, view.session));
     rows.fact("rule", &view.rule);
+    rows.fact("times", &format!("asked {}, expires {}", minute(view.created_at), minute(view.expires_at)));
     if let Some(by) = &view.decided_by {
         rows.fact("answered", &format!("{} by {by}", view.status.as_str()));
     }

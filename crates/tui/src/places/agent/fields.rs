@@ -1,0 +1,215 @@
+//! The fields of an agent, and what is sent when they are saved.
+
+use crate::form::{Bound, Empty, Field, Form, Kind, Scalar};
+use contract::ops::agents::{AgentCreate, AgentItem, AgentPatch};
+use contract::{Code, Patch, StudioError};
+use serde_json::{Map, Value, json};
+
+/// Key of the prompt.
+pub(super) const PROMPT: &str = "system_prompt";
+/// The sampling parameters.
+const PARAMS: [&str; 4] = ["temperature", "max_tokens", "top_k", "top_p"];
+
+fn number(key: &str, label: &str, integer: bool, min: Bound, max: Option<f64>, help: &str) -> Field {
+    let max = max.map(|at| Bound { at, exclusive: false });
+    Field::new(key, label, Kind::Number { min: Some(min), max, integer }).help(format!("{help} Empty: the provider's own."))
+}
+
+fn common() -> (Vec<Field>, Vec<Field>, Field) {
+    let above = Bound { at: 0.0, exclusive: true };
+    let from = Bound { at: 0.0, exclusive: false };
+    let head = vec![
+        Field::new("description", "description", Kind::Text).help("What it is for, for people."),
+        Field::new("llm", "llm", Kind::Choice { options: Vec::new(), free: true })
+            .help("provider:model, or a provider alone. The choices are those of the catalogue; other text is taken too."),
+        Field::new("category", "category", Kind::Text).help("a-z, 0-9, '_' and '-'. Empty: general."),
+    ];
+    let params = vec![
+        number("temperature", "temperature", false, from, Some(2.0), "From 0 to 2."),
+        number("max_tokens", "max_tokens", true, above, None, "Most tokens of an answer; above 0."),
+        number("top_k", "top_k", true, above, None, "Above 0."),
+        number("top_p", "top_p", false, above, Some(1.0), "Above 0, at most 1."),
+    ];
+    let prompt = Field::new(PROMPT, "system prompt", Kind::Multiline).help("What the model is told before everything else.");
+    (head, params, prompt)
+}
+
+/// Values of an agent by the keys of its fields; the definition's only where it is shown.
+pub(super) fn values(item: &AgentItem) -> Vec<(&'static str, Value)> {
+    let mut values = vec![
+        ("description", json!(item.description)),
+        ("llm", json!(item.llm)),
+        ("category", json!(item.category)),
+    ];
+    if let Some(definition) = &item.definition {
+        let params = &definition.model_params;
+        values.extend([
+            ("temperature", json!(params.temperature)),
+            ("max_tokens", json!(params.max_tokens)),
+            ("top_k", json!(params.top_k)),
+            ("top_p", json!(params.top_p)),
+            (PROMPT, json!(definition.system_prompt)),
+        ]);
+    }
+    values
+}
+
+/// The form of an agent as it is.
+pub(super) fn of(item: &AgentItem) -> Form {
+    let (mut fields, params, prompt) = common();
+    if item.definition.is_some() {
+        fields.extend(params);
+        fields.push(prompt);
+    }
+    let mut form = Form::new(fields);
+    for (key, value) in values(item) {
+        form.set_base(key, Some(value));
+    }
+    form
+}
+
+/// The form of a new agent.
+pub(super) fn new() -> Form {
+    let (mut fields, params, prompt) = common();
+    let visibilities = ["private", "tenant", "groups"].map(|text| json!(text)).to_vec();
+    fields.insert(
+        0,
+        Field::new("name", "name", Kind::Text)
+            .help("Becomes a slug; it cannot be changed later.")
+            .when_empty(Empty::Refused),
+    );
+    fields.push(
+        Field::new("visibility", "visibility", Kind::Choice { options: visibilities, free: false })
+            .holding(Some(json!("private")))
+            .when_empty(Empty::Refused)
+            .help("Who sees it: you and administrators, the tenant, or groups."),
+    );
+    let list = |key: &str, help: &str| {
+        Field::new(key, key.replace('_', " "), Kind::List { of: Scalar::Text, options: Vec::new() }).help(help)
+    };
+    fields.push(list("allowed_groups", "One on each line; only with the visibility groups."));
+    fields.extend(params);
+    fields.push(list("tools", "Slugs of tools and toolkits, one on each line; F4 shows the catalogue's."));
+    fields.push(prompt);
+    Form::new(fields)
+}
+
+/// Fills the form of a new agent with what another one is made of. Answers what could not be taken over.
+pub(super) fn fill(form: &mut Form, item: &AgentItem) -> Option<String> {
+    form.set("name", json!(format!("{}-copy", item.name)));
+    for (key, value) in values(item).into_iter().filter(|(_, value)| !value.is_null()) {
+        form.set(key, value);
+    }
+    let Some(definition) = &item.definition else {
+        return Some("Its prompt, parameters and tools are shown to those who manage it only, so they are not copied.".into());
+    };
+    let (slugs, others): (Vec<Value>, Vec<Value>) = definition.tools.iter().cloned().partition(Value::is_string);
+    if !slugs.is_empty() {
+        form.set("tools", Value::Array(slugs));
+    }
+    (!others.is_empty()).then(|| format!("{} of its tools are more than a name and are not copied.", others.len()))
+}
+
+fn text(value: Option<&Value>) -> Patch<String> {
+    match value {
+        Some(Value::String(text)) => Patch::Set(text.clone()),
+        _ => Patch::Null,
+    }
+}
+
+/// What changed, as a merge patch on the version that was read; cleared fields are null.
+pub(super) fn patch(form: &Form, version: Option<i64>) -> AgentPatch {
+    let mut patch = AgentPatch { expected_version: version.map(Value::from), ..AgentPatch::default() };
+    let mut params = Map::new();
+    for key in form.changed() {
+        let value = form.field(key).and_then(|field| field.value.as_ref());
+        match key {
+            "description" => patch.description = text(value),
+            "llm" => patch.llm = text(value),
+            "category" => patch.category = text(value),
+            PROMPT => patch.system_prompt = text(value),
+            param => _ = params.insert(param.to_owned(), value.cloned().unwrap_or_default()),
+        }
+    }
+    if !params.is_empty() {
+        patch.model_params = Patch::Set(params);
+    }
+    patch
+}
+
+/// The body that creates what the form says.
+pub(super) fn create(form: &Form, class: Option<&str>) -> AgentCreate {
+    let value = |key: &str| form.field(key).and_then(|field| field.value.clone()).filter(|value| !value.is_null());
+    let text = |key: &str| value(key).and_then(|value| value.as_str().map(str::to_owned));
+    let config: Map<String, Value> =
+        PARAMS.into_iter().chain(["tools", PROMPT]).filter_map(|key| Some((key.to_owned(), value(key)?))).collect();
+    let groups: Vec<String> = match value("allowed_groups") {
+        Some(Value::Array(groups)) => groups.iter().filter_map(|group| group.as_str().map(str::to_owned)).collect(),
+        _ => Vec::new(),
+    };
+    AgentCreate {
+        name: value("name"),
+        bot_class: class.map(str::to_owned),
+        llm: text("llm"),
+        description: text("description"),
+        category: text("category"),
+        config: (!config.is_empty()).then_some(config),
+        visibility: text("visibility"),
+        allowed_groups: (!groups.is_empty()).then_some(groups),
+        persist: None,
+    }
+}
+
+/// Says a refusal at the fields that it is about. False: it is about none.
+pub(super) fn blame(form: &mut Form, error: &StudioError) -> bool {
+    let details: Vec<&Value> = match &error.details {
+        Some(Value::Array(all)) => all.iter().collect(),
+        Some(one) => vec![one],
+        None => Vec::new(),
+    };
+    let mut faults: Vec<(&str, &str)> = details
+        .into_iter()
+        .filter_map(|detail| {
+            let said = detail.get("message").and_then(Value::as_str).unwrap_or(&error.message);
+            Some((detail.get("field")?.as_str()?, said))
+        })
+        .collect();
+    let by_code = match error.code {
+        Code::InvalidName | Code::NameTaken => Some("name"),
+        Code::InvalidCategory => Some("category"),
+        Code::InvalidVisibility | Code::TenantRequired => Some("visibility"),
+        Code::GroupsRequired | Code::GroupsNotAllowed => Some("allowed_groups"),
+        Code::ToolingNotPermitted => Some("tools"),
+        _ => None,
+    };
+    if faults.is_empty() {
+        faults.extend(by_code.map(|key| (key, error.message.as_str())));
+    }
+    faults.retain(|(key, _)| form.field(key).is_some());
+    if let Some((first, _)) = faults.first() {
+        form.focus_on(first);
+    }
+    for (key, said) in &faults {
+        form.set_error(key, Some((*said).to_owned()));
+    }
+    !faults.is_empty()
+}
+
+/// `provider:model` of everything in the catalogue that can be had.
+pub(super) fn models(catalog: &Value) -> Vec<Value> {
+    let rows = catalog.as_array().map(Vec::as_slice).unwrap_or_default();
+    rows.iter()
+        .filter(|row| row["available"] != Value::Bool(false))
+        .flat_map(|row| {
+            let provider = row["provider"].as_str().unwrap_or_default().to_owned();
+            let models = row["models"].as_array().cloned().unwrap_or_default();
+            models.into_iter().filter_map(move |model| Some(json!(format!("{provider}:{}", model.as_str()?))))
+        })
+        .collect()
+}
+
+/// Slugs of the catalogue of tools.
+pub(super) fn tools(catalog: &Value) -> Vec<Value> {
+    let rows = catalog.as_array().map(Vec::as_slice).unwrap_or_default();
+    rows.iter().filter_map(|row| row.get("slug").filter(|slug| slug.is_string()).cloned()).collect()
+}

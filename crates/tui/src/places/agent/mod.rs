@@ -1,0 +1,653 @@
+//! The form of one agent: what it is for, its model, its parameters, its prompt. Also of a new agent, and of one like another.
+
+mod conflict;
+mod draw;
+mod fields;
+mod kept;
+#[cfg(test)]
+mod tests;
+
+pub use draw::View;
+
+use crate::action::{Action, Context};
+use crate::effect::{Effect, call};
+use crate::event::{Event, Input, Ms, What};
+use crate::form::{Did, Form};
+use crate::places::Go;
+use crate::state::Ctx;
+use crate::unsaved;
+use crate::widgets::Line as LineInput;
+use conflict::Conflict;
+use contract::ops::agents::{AgentCreated, AgentItem, CreateAgent, GetAgent, OptionalNamePath, PatchAgent};
+use contract::ops::catalog::{CatalogQuery, GetCatalog, KindPath};
+use contract::ops::common::NamePath;
+use contract::wire::{Json, NoBody, NoQuery};
+use contract::{Code, Result, StudioError};
+use fields::PROMPT;
+use kept::Kept;
+use serde_json::Value;
+
+/// How long typing rests before it is kept.
+const KEEP_MS: Ms = 500;
+
+/// What the form is of.
+#[derive(Clone, Debug, Default, PartialEq)]
+enum Subject {
+    /// Nothing yet.
+    #[default]
+    Nothing,
+    /// An agent.
+    Agent(String),
+    /// A new one.
+    New,
+    /// A new one like this.
+    Like(String),
+}
+
+impl Subject {
+    fn agent(&self) -> Option<&str> {
+        match self {
+            Subject::Agent(name) => Some(name),
+            _ => None,
+        }
+    }
+
+    fn is_new(&self) -> bool {
+        matches!(self, Subject::New | Subject::Like(_))
+    }
+
+    /// Under which key unsaved text is kept.
+    fn key(&self) -> String {
+        // No agent's name begins with a hyphen.
+        format!("agent-{}", self.agent().unwrap_or("-new"))
+    }
+}
+
+/// The form of an agent.
+#[derive(Debug, Default)]
+pub struct Place {
+    subject: Subject,
+    /// Grows with each opening; answers for what was open before are told, not taken.
+    ticket: u64,
+    form: Form,
+    item: Option<Box<AgentItem>>,
+    /// The version on which the form is based.
+    version: Option<i64>,
+    /// Class of the agent that is copied.
+    class: Option<String>,
+    reading: bool,
+    saving: bool,
+    error: Option<StudioError>,
+    /// Why nothing can be changed.
+    locked: Option<String>,
+    conflict: Option<Conflict>,
+    search: Option<LineInput>,
+    /// What was kept, until the form is there to compare it with.
+    found: Option<String>,
+    /// Unsaved text of before that can be taken over.
+    offer: Option<Kept>,
+    /// Whether keeping was asked for.
+    keeping: bool,
+    /// Whether something was kept since the form was opened.
+    was_kept: bool,
+}
+
+/// An answer.
+#[derive(Debug)]
+pub enum Msg {
+    /// The agent.
+    Read {
+        /// For which opening.
+        ticket: u64,
+        /// What came.
+        reply: Result<Json<AgentItem>>,
+    },
+    /// A change was stored, or not.
+    Saved {
+        /// For which opening.
+        ticket: u64,
+        /// Of which agent.
+        name: String,
+        /// What came.
+        reply: Result<Json<AgentItem>>,
+    },
+    /// An agent was created, or not.
+    Created {
+        /// For which opening.
+        ticket: u64,
+        /// What came.
+        reply: Result<Json<AgentCreated>>,
+    },
+    /// What somebody else stored.
+    Theirs {
+        /// For which opening.
+        ticket: u64,
+        /// What came.
+        reply: Result<Json<AgentItem>>,
+    },
+    /// Models to choose from.
+    Models(Result<Json<Value>>),
+    /// Tools to choose from.
+    Tools(Result<Json<Value>>),
+    /// What was kept under the key.
+    Kept {
+        /// For which opening.
+        ticket: u64,
+        /// The text.
+        text: Option<String>,
+    },
+    /// Typing is to be kept now.
+    Keep {
+        /// For which opening.
+        ticket: u64,
+    },
+    /// The prompt comes back from the person's editor.
+    Edited {
+        /// For which opening.
+        ticket: u64,
+        /// The text, or why there is none.
+        text: std::result::Result<String, String>,
+    },
+}
+
+fn event(msg: Msg) -> Event {
+    Event::Place(super::Msg::Agent(msg))
+}
+
+fn get(name: &str, then: impl FnOnce(Result<Json<AgentItem>>) -> Msg + Send + 'static) -> Effect {
+    call::<GetAgent>(NamePath { name: name.to_owned() }, NoQuery, NoBody, move |reply| event(then(reply)))
+}
+
+fn catalog(kind: &str, then: impl FnOnce(Result<Json<Value>>) -> Msg + Send + 'static) -> Effect {
+    let path = KindPath { kind: kind.to_owned() };
+    call::<GetCatalog>(path, CatalogQuery::default(), NoBody, move |reply| event(then(reply)))
+}
+
+impl Place {
+    /// Contexts, innermost first.
+    pub fn contexts(&self) -> Vec<Context> {
+        if self.search.is_some() {
+            return vec![Context::Layer];
+        }
+        if self.conflict.is_some() {
+            return vec![Context::Agent, Context::Form];
+        }
+        let form = self.form.contexts();
+        if form == [Context::Layer] {
+            return form;
+        }
+        std::iter::once(Context::Agent).chain(form).collect()
+    }
+
+    /// Whether keys that write go to a field.
+    pub fn wants_text(&self) -> bool {
+        self.search.is_some() || (self.conflict.is_none() && self.form.wants_text())
+    }
+
+    /// Shows an agent; none = a new one. What is typed for the same one stays.
+    pub fn open(&mut self, name: Option<String>, ctx: &mut Ctx<'_>) {
+        self.begin(name.map_or(Subject::New, Subject::Agent), ctx);
+    }
+
+    /// Shows a new agent like this one.
+    pub fn open_like(&mut self, name: String, ctx: &mut Ctx<'_>) {
+        self.begin(Subject::Like(name), ctx);
+    }
+
+    fn begin(&mut self, subject: Subject, ctx: &mut Ctx<'_>) {
+        if self.subject == subject && (self.is_unsaved() || self.saving) {
+            return;
+        }
+        self.keep(ctx);
+        *self = Self { subject, ticket: self.ticket + 1, ..Self::default() };
+        let ticket = self.ticket;
+        if self.subject == Subject::New {
+            self.form = fields::new();
+            self.lock(ctx);
+            self.ask_choices(ctx);
+        }
+        self.read(ctx);
+        let key = self.subject.key();
+        ctx.effects.push(Effect::Host {
+            run: Box::new(move |host| {
+                Box::pin(async move {
+                    let text = unsaved::kept(&host.unsaved_dir(), &key);
+                    event(Msg::Kept { ticket, text })
+                })
+            }),
+        });
+    }
+
+    fn ask_choices(&self, ctx: &mut Ctx<'_>) {
+        ctx.effects.push(catalog("llm-clients", Msg::Models));
+        if self.subject.is_new() {
+            ctx.effects.push(catalog("tools", Msg::Tools));
+        }
+    }
+
+    fn read(&mut self, ctx: &mut Ctx<'_>) {
+        if let Subject::Agent(name) | Subject::Like(name) = &self.subject {
+            let ticket = self.ticket;
+            self.reading = true;
+            self.error = None;
+            ctx.effects.push(get(name, move |reply| Msg::Read { ticket, reply }));
+        }
+    }
+
+    /// The form is on screen: what is not being changed is read again.
+    pub fn enter(&mut self, ctx: &mut Ctx<'_>) {
+        let quiet = !self.reading && !self.saving && !self.is_unsaved() && self.conflict.is_none();
+        if quiet && self.subject.agent().is_some() {
+            self.read(ctx);
+        }
+    }
+
+    /// The same.
+    pub fn refresh(&mut self, ctx: &mut Ctx<'_>) {
+        self.enter(ctx);
+    }
+
+    /// Whether something is typed and not saved.
+    pub fn is_unsaved(&self) -> bool {
+        self.locked.is_none() && self.form.is_dirty()
+    }
+
+    /// Says why nothing can be changed, when that is so.
+    fn lock(&mut self, ctx: &Ctx<'_>) {
+        let why = match (&self.item, self.subject.agent()) {
+            _ if ctx.me.is_some_and(|me| !me.may_author) => {
+                Some("your role may not author agents; an administrator of the tenant can change that".to_owned())
+            }
+            (Some(item), Some(_)) if item.source != "studio" => {
+                Some("the host program defines this agent, not Studio".to_owned())
+            }
+            (Some(item), Some(_)) if !item.can_manage || item.definition.is_none() => {
+                let owner = item.owner.as_deref().unwrap_or("somebody else");
+                Some(format!("it belongs to {owner}; only its owner and administrators may change it"))
+            }
+            _ => None,
+        };
+        if why.is_some() {
+            self.form.make_read_only();
+        }
+        self.locked = why;
+    }
+
+    /// Takes an answer.
+    pub fn update(&mut self, msg: Msg, ctx: &mut Ctx<'_>) {
+        match msg {
+            Msg::Read { ticket, reply } if ticket == self.ticket => {
+                self.reading = false;
+                match reply {
+                    Ok(Json(item)) => self.take(item, ctx),
+                    Err(error) => self.error = Some(error),
+                }
+            }
+            Msg::Saved { ticket, reply, .. } if ticket == self.ticket => self.saved(reply, ctx),
+            Msg::Saved { name, reply, .. } => match reply {
+                Ok(_) => ctx.tell(format!("'{name}' is saved.")),
+                Err(error) => ctx.complain(format!("'{name}' was not saved, what was typed is kept: {}", error.message)),
+            },
+            Msg::Created { ticket, reply } => self.created(ticket, reply, ctx),
+            Msg::Theirs { ticket, reply } if ticket == self.ticket => self.meet(reply, ctx),
+            Msg::Models(Ok(Json(rows))) => self.form.set_options("llm", fields::models(&rows)),
+            Msg::Tools(Ok(Json(rows))) => self.form.set_options("tools", fields::tools(&rows)),
+            // Without the catalogues there are no choices, but everything can be typed.
+            Msg::Models(Err(_)) | Msg::Tools(Err(_)) => {}
+            Msg::Kept { ticket, text } if ticket == self.ticket => {
+                self.found = text;
+                self.make_offer(ctx);
+            }
+            Msg::Keep { ticket } if ticket == self.ticket => {
+                self.keeping = false;
+                self.keep(ctx);
+            }
+            Msg::Edited { ticket, text } if ticket == self.ticket => match text {
+                Ok(text) => {
+                    self.form.set(PROMPT, if text.is_empty() { Value::Null } else { Value::String(text) });
+                    self.changed(ctx);
+                }
+                Err(why) => ctx.complain(why),
+            },
+            Msg::Edited { text: Ok(_), .. } => ctx.complain("Another agent is open now; the edited prompt was not taken over."),
+            _ => {}
+        }
+    }
+
+    fn take(&mut self, item: AgentItem, ctx: &mut Ctx<'_>) {
+        if let Subject::Like(name) = &self.subject {
+            self.form = fields::new();
+            self.class = item.definition.as_ref().map(|definition| definition.bot_class.clone());
+            let left_out = fields::fill(&mut self.form, &item);
+            ctx.tell(format!("A new agent like '{name}'. {}", left_out.unwrap_or_default()));
+            self.ask_choices(ctx);
+        } else if self.is_unsaved() {
+            // Somebody typed while it was read; what is stored now comes up when it is saved.
+            return;
+        } else {
+            self.version = item.version;
+            let same_fields = self.item.as_ref().is_some_and(|old| old.definition.is_some() == item.definition.is_some());
+            if same_fields {
+                for (key, value) in fields::values(&item) {
+                    self.form.set_base(key, Some(value));
+                }
+            } else {
+                self.form = fields::of(&item);
+                self.ask_choices(ctx);
+            }
+        }
+        self.item = Some(Box::new(item));
+        self.lock(ctx);
+        self.make_offer(ctx);
+    }
+
+    /// Offers what was kept, once the form is there and as far as it says something else.
+    fn make_offer(&mut self, ctx: &mut Ctx<'_>) {
+        if self.form.fields().is_empty() || self.locked.is_some() {
+            return;
+        }
+        let Some(text) = self.found.take() else { return };
+        let Some(kept) = Kept::read(&text, self.subject.agent(), ctx.me) else { return };
+        let kept = kept.without_what_stands(&self.form);
+        if !kept.fields.is_empty() {
+            self.offer = Some(kept);
+        } else if !self.form.is_dirty() {
+            ctx.effects.push(Effect::KeepUnsaved { key: self.subject.key(), text: None });
+        }
+    }
+
+    fn take_offer(&mut self, ctx: &mut Ctx<'_>) {
+        let Some(kept) = self.offer.take() else { return ctx.tell("No unsaved text is kept for this agent.") };
+        let moved_on = self.subject.agent().is_some() && kept.version != self.version;
+        for (key, value) in kept.fields {
+            if moved_on && let Some(base) = kept.base.get(&key) {
+                self.form.set_base(&key, Some(base.clone()));
+            }
+            self.form.set(&key, value);
+        }
+        if moved_on {
+            // Based on what it was typed on, so that saving compares it with what others stored since.
+            self.version = kept.version;
+        }
+        self.changed(ctx);
+    }
+
+    /// Keeps what is typed and not saved.
+    pub fn keep(&mut self, ctx: &mut Ctx<'_>) {
+        if self.subject == Subject::Nothing || self.locked.is_some() {
+            return;
+        }
+        let dirty = self.form.is_dirty();
+        if !dirty && (!self.was_kept || self.offer.is_some()) {
+            return;
+        }
+        let text = dirty.then(|| {
+            let mut kept = Kept::of(&self.form, self.subject.agent(), ctx.me, self.version);
+            if let Some(offer) = &self.offer {
+                kept = offer.clone().under(kept);
+            }
+            serde_json::to_string(&kept).unwrap_or_default()
+        });
+        self.was_kept = text.is_some();
+        ctx.effects.push(Effect::KeepUnsaved { key: self.subject.key(), text });
+    }
+
+    /// Something was typed: it is kept soon, wherever the person goes until then.
+    fn changed(&mut self, ctx: &mut Ctx<'_>) {
+        if std::mem::replace(&mut self.keeping, true) {
+            return;
+        }
+        let ticket = self.ticket;
+        ctx.effects.push(Effect::Host {
+            run: Box::new(move |_| {
+                Box::pin(async move {
+                    tokio::time::sleep(std::time::Duration::from_millis(KEEP_MS)).await;
+                    event(Msg::Keep { ticket })
+                })
+            }),
+        });
+    }
+
+    fn save(&mut self, ctx: &mut Ctx<'_>) {
+        if self.saving {
+            return ctx.tell("It is being saved.");
+        }
+        if let Some(why) = &self.locked {
+            return ctx.complain(format!("Nothing can be saved: {why}."));
+        }
+        if self.form.fields().is_empty() {
+            return;
+        }
+        if let Some(conflict) = &self.conflict {
+            if !conflict.is_decided() {
+                return ctx.complain("Take mine or theirs for each field first.");
+            }
+            conflict.settle(&mut self.form);
+            self.rebase(ctx);
+        }
+        if !self.subject.is_new() && !self.form.is_dirty() {
+            return ctx.tell("Nothing was changed, so nothing was sent.");
+        }
+        if !self.form.check() {
+            return ctx.complain("Nothing was sent: see the marked field.");
+        }
+        let ticket = self.ticket;
+        self.saving = true;
+        ctx.effects.push(match self.subject.agent() {
+            Some(name) => {
+                let (path, name) = (NamePath { name: name.to_owned() }, name.to_owned());
+                let body = fields::patch(&self.form, self.version);
+                call::<PatchAgent>(path, NoQuery, body, move |reply| event(Msg::Saved { ticket, name, reply }))
+            }
+            None => {
+                let body = fields::create(&self.form, self.class.as_deref());
+                call::<CreateAgent>(OptionalNamePath::default(), NoQuery, body, move |reply| {
+                    event(Msg::Created { ticket, reply })
+                })
+            }
+        });
+    }
+
+    fn saved(&mut self, reply: Result<Json<AgentItem>>, ctx: &mut Ctx<'_>) {
+        self.saving = false;
+        match reply {
+            Ok(Json(item)) => {
+                for (key, value) in fields::values(&item) {
+                    self.form.set_base(key, Some(value));
+                }
+                self.version = item.version;
+                let version = item.version.map(|version| format!(" as version {version}")).unwrap_or_default();
+                ctx.tell(format!("'{}' is saved{version}.", item.name));
+                self.item = Some(Box::new(item));
+                self.confirmed(ctx);
+            }
+            Err(error) if error.code == Code::VersionConflict => {
+                if let Some(name) = self.subject.agent() {
+                    let ticket = self.ticket;
+                    self.saving = true;
+                    ctx.effects.push(get(name, move |reply| Msg::Theirs { ticket, reply }));
+                }
+            }
+            Err(error) => self.refused(&error, ctx),
+        }
+    }
+
+    /// It is stored: what was kept is not needed any more, but for what was typed meanwhile.
+    fn confirmed(&mut self, ctx: &mut Ctx<'_>) {
+        if self.form.is_dirty() {
+            self.keep(ctx);
+        } else if self.offer.is_none() {
+            self.was_kept = false;
+            ctx.effects.push(Effect::KeepUnsaved { key: self.subject.key(), text: None });
+        }
+    }
+
+    fn refused(&mut self, error: &StudioError, ctx: &mut Ctx<'_>) {
+        self.keep(ctx);
+        if fields::blame(&mut self.form, error) {
+            ctx.complain("It was not saved: see the marked field.");
+        } else {
+            ctx.complain(&error.message);
+        }
+    }
+
+    fn created(&mut self, ticket: u64, reply: Result<Json<AgentCreated>>, ctx: &mut Ctx<'_>) {
+        let here = ticket == self.ticket;
+        match reply {
+            Ok(Json(created)) => {
+                ctx.tell(format!("'{}' is created. {}", created.name, created.warnings.join(" ")));
+                if here {
+                    ctx.effects.push(Effect::KeepUnsaved { key: self.subject.key(), text: None });
+                    // Nothing of it is unsaved any more, so that opening keeps nothing.
+                    *self = Self { ticket: self.ticket, ..Self::default() };
+                    self.open(Some(created.name), ctx);
+                }
+            }
+            Err(error) if here => {
+                self.saving = false;
+                self.refused(&error, ctx);
+            }
+            Err(error) => ctx.complain(&error.message),
+        }
+    }
+
+    /// Somebody else saved first: compares what they stored.
+    fn meet(&mut self, reply: Result<Json<AgentItem>>, ctx: &mut Ctx<'_>) {
+        self.saving = false;
+        match reply {
+            Ok(Json(item)) => {
+                let conflict = Conflict::new(&self.form, Box::new(item));
+                self.search = None;
+                if conflict.is_none() {
+                    conflict.settle(&mut self.form);
+                    self.conflict = Some(conflict);
+                    self.rebase(ctx);
+                    ctx.tell("Somebody changed other fields meanwhile; they are taken over. Save again to store yours.");
+                } else {
+                    self.conflict = Some(conflict);
+                }
+            }
+            Err(error) => ctx.complain(&error.message),
+        }
+    }
+
+    /// The settled conflict's version is the one to change now.
+    fn rebase(&mut self, ctx: &mut Ctx<'_>) {
+        if let Some(conflict) = self.conflict.take() {
+            self.version = conflict.theirs.version;
+            self.item = Some(conflict.theirs);
+            self.lock(ctx);
+            self.keep(ctx);
+        }
+    }
+
+    /// Takes an action.
+    pub fn act(&mut self, action: Action, input: &Input, ctx: &mut Ctx<'_>) {
+        if self.search.is_some() {
+            return self.search(action, ctx);
+        }
+        if let Some(conflict) = &mut self.conflict {
+            if conflict.act(action) {
+                return;
+            }
+        } else if self.used(action, input, ctx) {
+            return;
+        }
+        match action {
+            Action::Save => self.save(ctx),
+            Action::Back if self.conflict.is_some() => self.conflict = None,
+            Action::Back => {
+                self.keep(ctx);
+                *ctx.go = Some(Go::Back);
+            }
+            Action::ToChat => match self.subject.agent() {
+                Some(agent) => *ctx.go = Some(Go::Chat { agent: agent.to_owned(), session: None }),
+                None => ctx.complain("Create it first, then chat with it."),
+            },
+            Action::EditPrompt => self.edit(ctx),
+            Action::SearchText if self.form.field(PROMPT).is_some() => {
+                self.form.focus_on(PROMPT);
+                self.search = Some(LineInput::default());
+            }
+            Action::TakeMine | Action::TakeTheirs => ctx.tell("There is no conflict."),
+            Action::TakeKept => self.take_offer(ctx),
+            Action::ForgetKept if self.offer.take().is_some() => {
+                if self.form.is_dirty() {
+                    self.keep(ctx);
+                } else {
+                    ctx.effects.push(Effect::KeepUnsaved { key: self.subject.key(), text: None });
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn used(&mut self, action: Action, input: &Input, ctx: &mut Ctx<'_>) -> bool {
+        let did = self.form.act(action, input);
+        if did == Did::Changed {
+            self.changed(ctx);
+        }
+        did != Did::Ignored
+    }
+
+    fn search(&mut self, action: Action, ctx: &mut Ctx<'_>) {
+        let Some(search) = &self.search else { return };
+        let text = search.text().to_owned();
+        match action {
+            Action::LayerClose => {
+                self.search = None;
+                self.form.find(PROMPT, "", false, true);
+            }
+            Action::LayerEnter | Action::LayerDown | Action::LayerUp if !text.is_empty() => {
+                if !self.form.find(PROMPT, &text, action == Action::LayerUp, false) {
+                    ctx.complain(format!("'{text}' is not in the prompt."));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn edit(&mut self, ctx: &mut Ctx<'_>) {
+        if let Some(why) = &self.locked {
+            return ctx.complain(format!("The prompt cannot be changed: {why}."));
+        }
+        let Some(field) = self.form.field(PROMPT) else { return };
+        let text = field.value.as_ref().and_then(Value::as_str).unwrap_or_default().to_owned();
+        let ticket = self.ticket;
+        // Editors end the last line; that alone is no change.
+        let ends = text.ends_with('\n');
+        ctx.effects.push(Effect::Editor {
+            text,
+            ending: "md",
+            then: Box::new(move |edited| {
+                let text = edited.map(|text| match text.strip_suffix('\n') {
+                    Some(rest) if !ends => rest.to_owned(),
+                    _ => text,
+                });
+                event(Msg::Edited { ticket, text })
+            }),
+        });
+    }
+
+    /// Takes an input that means no action.
+    pub fn input(&mut self, input: &Input, ctx: &mut Ctx<'_>) {
+        if let Some(search) = &mut self.search {
+            let changed = match &input.what {
+                What::Key(key) => search.key(key),
+                What::Paste(text) => search.paste(text),
+                _ => false,
+            };
+            if changed {
+                let text = search.text().to_owned();
+                self.form.find(PROMPT, &text, false, true);
+            }
+        } else if self.conflict.is_none() && self.form.input(input) == Did::Changed {
+            self.changed(ctx);
+        }
+    }
+
+    /// A time has come; nothing here waits for one.
+    pub fn tick(&mut self, _: &mut Ctx<'_>) -> bool {
+        false
+    }
+}

@@ -1,0 +1,54 @@
+//! The workbench: `astudio` without a command, and `astudio demo`, on a terminal.
+
+use super::exit::{Exit, Failure, Outcome};
+use super::output::Output;
+use crate::app::workbench::{Log, Workbench, profile};
+use crate::app::{App, Places, Settings};
+use client::Client;
+use contract::{Code, StudioError};
+use std::io::IsTerminal as _;
+use std::sync::Arc;
+use std::time::Duration;
+use tui::keymap::Keymap;
+
+/// How long turns have to come to a safe place before the program ends. What is cut off then is taken up again later.
+const SAFE_PLACE: Duration = Duration::from_secs(20);
+/// After this a person wonders why the program does not end.
+const SAYS_WHY: Duration = Duration::from_millis(400);
+
+/// Whether there is a terminal that the workbench can have.
+pub fn has_terminal(out: &Output) -> bool {
+    let dumb = std::env::var_os("TERM").is_none_or(|term| term.is_empty() || term == "dumb");
+    !out.is_json() && !dumb && std::io::stdin().is_terminal() && std::io::stdout().is_terminal()
+}
+
+/// Runs the workbench as this client until the person leaves.
+pub async fn run(out: &Output, app: &App, client: Client, places: &Places, settings: &Settings, log: Log) -> Outcome {
+    Keymap::new(&settings.workbench.keys).map_err(|faults| {
+        let message = format!("The settings of the workbench have faults:\n{}", faults.join("\n"));
+        Failure::Studio(StudioError::new(Code::InvalidConfig, 422, message))
+    })?;
+    log.keep_in(&places.home);
+    let profile = profile(&client).await;
+    let host = Arc::new(Workbench::new(app, places, settings, log));
+    tracing::info!("the workbench begins");
+    let left = tui::run(tui::Options { client, profile, host }).await;
+    tracing::info!("the workbench ends");
+    leave(out, app).await;
+    left?;
+    Ok(Exit::Done)
+}
+
+/// Lets what runs come to a safe place.
+async fn leave(out: &Output, app: &App) {
+    let mut safe = std::pin::pin!(app.engine.runtime.shutdown());
+    if tokio::time::timeout(SAYS_WHY, &mut safe).await.is_ok() {
+        return;
+    }
+    out.note("Waiting for what runs to come to a safe place. Ctrl-C leaves at once; it is taken up again later.");
+    tokio::select! {
+        () = &mut safe => {}
+        _ = tokio::signal::ctrl_c() => {}
+        () = tokio::time::sleep(SAFE_PLACE) => {}
+    }
+}
