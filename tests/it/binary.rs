@@ -93,6 +93,7 @@ impl Desk {
     }
 
     /// Runs a command in which a fault is armed.
+    #[cfg(feature = "failpoints")]
     pub fn faulty(&self, fault: &str, args: &[&str]) -> Output {
         self.command(args).arg("--json").env("ASTUDIO_FAULT", fault).output().unwrap()
     }

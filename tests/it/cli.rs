@@ -101,6 +101,17 @@ fn without_a_command_it_says_what_to_try_and_makes_nothing() {
 }
 
 #[test]
+fn pages_are_made_without_a_home() {
+    let cli = Cli::new();
+    let page = words(&cli.run(&["docs", "keys"])).0;
+    assert!(page.starts_with("# Keys") && page.contains("`Ctrl-Q`"), "{page}");
+    let man = words(&cli.run(&["man"])).0;
+    assert!(man.contains(".TH astudio 1") && man.contains("astudio approvals approve"), "{man}");
+    assert_eq!(cli.done(&["man"])["man"], man);
+    assert!(!cli.home().exists());
+}
+
+#[test]
 fn a_fresh_home_belongs_to_its_one_person() {
     use std::os::unix::fs::PermissionsExt as _;
     let cli = Cli::new();

@@ -14,6 +14,7 @@ mod invariants;
 mod kill;
 mod ledger;
 mod people;
+mod pty;
 mod story;
 mod wire;
 mod world;

@@ -334,7 +334,7 @@ fn a_process_killed_in_mid_answer_asks_the_model_again() {
     for protocol in BOTH {
         let fake = Fake::answering(protocol, |request| {
             let first = request.user_text().contains("slowly") && request.tool_results().is_empty();
-            if first && SLOW.fetch_add(1, std::sync::atomic::Ordering::SeqCst) % 2 == 0 {
+            if first && SLOW.fetch_add(1, std::sync::atomic::Ordering::SeqCst).is_multiple_of(2) {
                 return Answer::new().then_text(&["One"]).then_pause(Duration::from_secs(50)).then_text(&["."]);
             }
             smart(request)

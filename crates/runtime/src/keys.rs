@@ -19,16 +19,13 @@ pub struct KeyChoice {
 }
 
 impl Runtime {
-    /// Decides which key serves: `byok`, `server`, or `none` where the provider needs none.
+    /// Decides which key serves: `byok`, `server`, or `none` where there is none and the provider needs none.
     ///
     /// # Errors
     /// 400 for an unknown source, 422 `key_source_unavailable`, 503 for a key that cannot be opened.
     pub(crate) async fn key_source(&self, provider: &str, user: &str, choice: &KeyChoice) -> Result<&'static str, StudioError> {
         if !matches!(choice.source.as_deref(), None | Some("server" | "byok")) {
             return Err(StudioError::invalid_request("'key_source' must be 'server' or 'byok'."));
-        }
-        if !self.models.needs_key(provider) {
-            return Ok("none");
         }
         let unavailable = |requested: &str, how: &str| {
             StudioError::new(Code::KeySourceUnavailable, 422, format!("There is no {requested} key for '{provider}'. {how}"))
@@ -40,9 +37,12 @@ impl Runtime {
             Some("byok") if own().await? => Ok("byok"),
             Some("byok") => Err(unavailable("byok", "Store one: astudio keys set.")),
             Some(_) if server() => Ok("server"),
+            Some(_) if !self.models.needs_key(provider) => Ok("none"),
             Some(_) => Err(unavailable("server", "Set it in the environment of this machine.")),
             None if choice.use_byok && own().await? => Ok("byok"),
             None if server() => Ok("server"),
+            // A server of one's own may want none; where there is a key it is sent all the same.
+            None if !self.models.needs_key(provider) => Ok("none"),
             None => Err(unavailable("provider", "Store one (astudio keys set) or set it in the environment.")),
         }
     }

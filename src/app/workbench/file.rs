@@ -114,7 +114,8 @@ impl Lines {
         let found = (start..end).find(|at| key_of(&self.0[*at]) == Some(key));
         match (found, value) {
             (Some(at), value) => {
-                let whole = |last: &usize| self.0[at..=*last].join("\n").parse::<Table>().is_ok();
+                // With its end, for a line may end with `\r\n`.
+                let whole = |last: &usize| (self.0[at..=*last].join("\n") + "\n").parse::<Table>().is_ok();
                 let last = (at..end).find(whole).unwrap_or(at);
                 let line = value.map(|value| {
                     let indent: String = self.0[at].chars().take_while(|c| c.is_whitespace()).collect();

@@ -22,6 +22,10 @@ const MOST_CALLS: usize = 256;
 /// … or after this long, so that the first caller of a group does not wait for all who come later.
 pub(crate) const LONGEST: Duration = Duration::from_millis(4);
 
+/// On a disk whose commits take longer than that, a group may take calls for as long as the last commit took, but never
+/// longer than this: a short group there makes its callers wait for two commits instead of one.
+const LONGEST_ON_SLOW_DISKS: Duration = Duration::from_millis(20);
+
 /// A queued call.
 pub(crate) trait Call: Send {
     /// Runs the function and keeps its answer; `true` if its changes shall stay. Never panics.
@@ -63,6 +67,7 @@ impl Writer {
             calls,
             group,
             checkpointer,
+            last_commit: Duration::ZERO,
         };
         let thread = std::thread::Builder::new()
             .name("store-writer".into())
@@ -98,6 +103,7 @@ struct Work {
     calls: Receiver<Box<dyn Call>>,
     group: Group,
     checkpointer: Checkpointer,
+    last_commit: Duration,
 }
 
 impl Work {
@@ -138,15 +144,16 @@ impl Work {
     }
 
     /// Runs the first call and those queued behind it, and commits; answers whether anything was written.
-    fn run_group(&self, calls: &mut Vec<Box<dyn Call>>) -> Result<bool, StoreError> {
+    fn run_group(&mut self, calls: &mut Vec<Box<dyn Call>>) -> Result<bool, StoreError> {
         let since = Instant::now();
+        let longest = self.group.longest.max(self.last_commit.min(LONGEST_ON_SLOW_DISKS));
         let mut wrote = false;
         let mut at = 0;
         while let Some(call) = calls.get_mut(at) {
             wrote |= self.run_call(call.as_mut())?;
             at += 1;
             if at < MOST_CALLS
-                && since.elapsed() < self.group.longest
+                && since.elapsed() < longest
                 && let Ok(next) = self.calls.try_recv()
             {
                 calls.push(next);
@@ -160,7 +167,9 @@ impl Work {
                 detail: "injected".into(),
             });
         }
+        let committing = Instant::now();
         step(&self.conn, "COMMIT")?;
+        self.last_commit = committing.elapsed();
         fault::point("after_commit");
         Ok(wrote)
     }
