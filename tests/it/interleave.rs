@@ -36,8 +36,8 @@ impl Dice {
         (self.0 >> 11) % sides
     }
 
-    pub fn pick<'a, T>(&mut self, of: &'a [T]) -> &'a T {
-        &of[self.roll(of.len() as u64) as usize]
+    pub fn pick<T: Clone>(&mut self, of: &[T]) -> T {
+        of[self.roll(of.len() as u64) as usize].clone()
     }
 
     fn shuffle<T>(&mut self, items: &mut [T]) {
@@ -180,7 +180,7 @@ impl World {
     /// The line for an act, unless there is nothing yet to do it to.
     fn line(&mut self, case: &Case, act: Act) -> Option<(Value, Option<(String, Value)>)> {
         let turn = case.turn.as_deref();
-        let on = (!case.approvals.is_empty()).then(|| self.dice.pick(&case.approvals).clone());
+        let on = (!case.approvals.is_empty()).then(|| self.dice.pick(&case.approvals));
         let request = match act {
             Act::Ask => return Some((line::ask("orders-desk", &case.session, &case.words), None)),
             Act::Approve => line::approve(&on.as_ref()?.0),
@@ -206,7 +206,7 @@ impl World {
         match self.dice.roll(20) {
             // Two at the same moment.
             0..=5 => {
-                let (a, b) = (*self.dice.pick(&DECISIONS), *self.dice.pick(&DECISIONS));
+                let (a, b) = (self.dice.pick(&DECISIONS), self.dice.pick(&DECISIONS));
                 vec![(0, a), (1, b)]
             }
             6..=8 => vec![(p, Act::Approve)],
@@ -285,7 +285,7 @@ impl World {
     /// Changes the stored record behind the program's back, as if the arguments or the tool had become others.
     fn tamper(&mut self, case: &Case) {
         let Some((id, _)) = case.approvals.first() else { return };
-        let what = *self.dice.pick(&[r#"args = '{"order_id":1020}'"#, "digest = 'another tool'"]);
+        let what = self.dice.pick(&[r#"args = '{"order_id":1020}'"#, "digest = 'another tool'"]);
         let sql = format!("update approvals set {what} where id = '{id}' and status = 'pending'");
         self.tampered += Book::studio(&self.desk.home()).tamper(&sql) as usize;
     }

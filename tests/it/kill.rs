@@ -136,7 +136,7 @@ fn a_kill_at_any_point_loses_and_repeats_nothing() {
     for kill in 0..kills {
         let (living_from, dying_from) = (living.next, dying.next);
         let place = if cfg!(feature = "failpoints") && dice.roll(3) > 0 {
-            let name = *dice.pick(&PLACES);
+            let name = dice.pick(&PLACES);
             // A round of work passes about ten commits and one call.
             let pass = if name.ends_with("commit") { 1 + dice.roll(14) } else { 1 + dice.roll(2) };
             Some((name, format!("{name}@{pass}=kill")))

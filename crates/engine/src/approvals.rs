@@ -81,6 +81,9 @@ impl Engine {
             .and_then(|entry| entry.facts().find(|facts| facts.name() == row.tool))
             .filter(|facts| facts.digest() == row.digest)
             .ok_or_else(|| invalid("The tool has changed since it was asked for. Reject it, and ask again.".into()))?;
+        if let Some(name) = masked(&args) {
+            return Err(invalid(format!("'{name}' holds the mask of a secret, not its value. Give the value anew, or approve unchanged.")));
+        }
         let checked = tools::Args::check(facts, args).map_err(|fault| invalid(format!("{fault}.")))?;
         Edit::new(self.vault.as_deref(), &row.id, checked.value())
             .map_err(|error| StudioError::new(Code::VaultUnavailable, 503, error.to_string()))
@@ -118,6 +121,18 @@ impl Engine {
             Decided::Not(Refused::NotFound, _) => Err(not_found(id)),
             Decided::Not(_, row) => Err(already(row.map(|row| view(*row, false)))),
         }
+    }
+}
+
+/// The first secret argument that was sent back as it is shown: the mask would run as if it were the value.
+fn masked(args: &Value) -> Option<&str> {
+    match args {
+        Value::Object(map) => map.iter().find_map(|(name, value)| match value {
+            Value::String(text) if text == text::MASK && text::is_secret_name(name) => Some(name.as_str()),
+            other => masked(other),
+        }),
+        Value::Array(items) => items.iter().find_map(masked),
+        _ => None,
     }
 }
 
@@ -229,5 +244,17 @@ impl Serve<ReaskApproval> for Engine {
         let may_decide = approvals::effective(new.clone(), &person(&who), Micros::now(), self.runtime.settings().void_seconds)
             .is_some_and(|(_, may)| may);
         Ok(Json(view(new, may_decide)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::masked;
+    use serde_json::json;
+
+    #[test]
+    fn a_mask_is_no_value() {
+        assert_eq!(masked(&json!({ "to": "a", "auth": [{ "password": "********" }] })), Some("password"));
+        assert_eq!(masked(&json!({ "password": "hunter22", "note": "********" })), None);
     }
 }

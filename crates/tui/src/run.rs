@@ -170,10 +170,11 @@ impl Driver {
         self.carry_out(effects).await?;
         let mut signals = Signals::listen()?;
         loop {
-            self.draw().await?;
+            // No frame after this: the terminal may be gone.
             if self.quit {
                 return Ok(());
             }
+            self.draw().await?;
             let now = self.now();
             let frame = self.state.dirty.then(|| self.last_frame + FRAME_MS);
             let wake = self.wakes.first().copied().into_iter().chain(frame).min();
@@ -193,6 +194,7 @@ impl Driver {
                     None => Event::End,
                 },
                 Some(event) = events.recv() => event,
+                () = self.terminal.lost() => Event::End,
                 () = sleep => Event::Tick { at: self.now() },
                 () = tokio::time::sleep(Duration::from_secs(3600)) => Event::Tick { at: self.now() },
             };
@@ -206,9 +208,6 @@ impl Driver {
                 } else {
                     break;
                 }
-            }
-            if self.terminal.is_lost() {
-                return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the terminal is gone"));
             }
         }
     }

@@ -291,7 +291,7 @@ impl State {
                 let place = self.place;
                 self.with(&mut effects, |places, _, ctx| places.rung(place, ctx));
             }
-            Event::End => effects.push(Effect::Quit),
+            Event::End => self.quit(&mut effects),
         }
         effects
     }
@@ -349,6 +349,14 @@ impl State {
         }
     }
 
+    /// Leaves. Unsaved text is kept and offered again, so leaving loses nothing, however it comes about.
+    fn quit(&mut self, effects: &mut Vec<Effect>) {
+        if !self.places.unsaved().is_empty() {
+            self.with(effects, |places, _, ctx| places.keep_all(ctx));
+        }
+        effects.push(Effect::Quit);
+    }
+
     fn types(&self, input: &Input) -> bool {
         match &input.what {
             What::Key(event) => Key::from(*event).is_text() && self.places.wants_text(self.place),
@@ -359,15 +367,7 @@ impl State {
     /// Does an action, from a key or from the palette.
     pub fn act(&mut self, action: Action, input: &Input, effects: &mut Vec<Effect>) {
         match action {
-            Action::Quit => {
-                if self.places.unsaved().is_empty() {
-                    effects.push(Effect::Quit);
-                } else {
-                    // Unsaved text is kept and offered again, so leaving loses nothing.
-                    self.with(effects, |places, _, ctx| places.keep_all(ctx));
-                    effects.push(Effect::Quit);
-                }
-            }
+            Action::Quit => self.quit(effects),
             Action::Suspend => effects.push(Effect::Suspend),
             Action::Help => self.layers.push(layers::help(self.contexts()), self.now),
             Action::Palette => self.layers.push(layers::palette(self.contexts()), self.now),

@@ -105,8 +105,12 @@ impl Terminal {
         let (inputs, began) = (self.inputs.clone(), self.began);
         self.reader = Some(tokio::spawn(async move {
             let mut events = EventStream::new();
-            // The end of the stream, or an error, is the loss of the terminal: the channel closes with this task.
-            while let Some(Ok(event)) = events.next().await {
+            let mut gone = std::pin::pin!(hung_up());
+            // The end of the stream, or an error, is the loss of the terminal, and so is the end of this task.
+            while let Some(Ok(event)) = tokio::select! {
+                event = events.next() => event,
+                () = &mut gone => None,
+            } {
                 let at = millis(began);
                 let what = match event {
                     TermEvent::Key(key) => What::Key(key),
@@ -123,9 +127,12 @@ impl Terminal {
         }));
     }
 
-    /// Whether the reader has ended by itself: the terminal is lost.
-    pub fn is_lost(&self) -> bool {
-        self.reader.as_ref().is_some_and(JoinHandle::is_finished)
+    /// Waits until the reader has ended by itself: the terminal is lost. Not to be asked again after that.
+    pub async fn lost(&mut self) {
+        match &mut self.reader {
+            Some(reader) => _ = reader.await,
+            None => std::future::pending().await,
+        }
     }
 
     /// Leaves our modes for another program, and stops reading: a reader that lives would eat that program's keys.
@@ -190,6 +197,23 @@ impl Drop for Terminal {
     fn drop(&mut self) {
         give_back();
     }
+}
+
+/// Waits until the terminal has gone away. The event stream does not tell: at the end of its input it reads on and on.
+#[cfg(unix)]
+async fn hung_up() {
+    use std::os::fd::AsFd;
+    use tokio::io::{Interest, unix::AsyncFd};
+    let input = io::stdin().as_fd().try_clone_to_owned();
+    match input.and_then(|input| AsyncFd::with_interest(input, Interest::ERROR)) {
+        Ok(input) => _ = input.ready(Interest::ERROR).await,
+        Err(_) => std::future::pending().await,
+    }
+}
+
+#[cfg(not(unix))]
+async fn hung_up() {
+    std::future::pending().await
 }
 
 /// Milliseconds since the beginning.

@@ -7,7 +7,8 @@ use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ratatui::Frame;
 use ratatui::layout::{Position, Rect};
 use ratatui::style::{Modifier, Style};
-use ratatui::widgets::{Paragraph, Wrap};
+use ratatui::text::{Line, Span};
+use ratatui::widgets::{Clear, Paragraph, Wrap};
 use ratatui_textarea::{CursorMove, DataCursor, TextArea, WrapMode};
 use text::Safe;
 
@@ -282,16 +283,53 @@ impl Area {
             frame.render_widget(head, area);
             return None;
         }
+        // The library measures and scrolls while it renders; but it splits the grapheme under the cursor, so the rows are
+        // written once more, whole.
         frame.render_widget(&self.text, area);
-        let buffer = frame.buffer_mut();
-        for position in area.positions() {
-            if let Some(cell) = buffer.cell_mut(position)
-                && cell.symbol().chars().any(is_stand_in)
-            {
-                cell.set_symbol(MARK).set_style(mark);
-            }
+        let top = usize::from(self.text.scroll_offset().0);
+        for (y, row) in area.rows().zip(top..) {
+            let Some(line) = self.row(row, mark) else { break };
+            frame.render_widget(Clear, y);
+            frame.render_widget(line, y);
         }
         focused.then(|| self.cursor(area))
+    }
+
+    /// A row of the screen as it is drawn; none behind the last one.
+    fn row(&self, row: usize, mark: Style) -> Option<Line<'static>> {
+        let start = self.text.screen_to_data(row, 0);
+        if row > 0 && self.text.screen_to_data(row - 1, 0) == start {
+            return None;
+        }
+        let next = self.text.screen_to_data(row + 1, 0);
+        let line = &self.text.lines()[start.0];
+        let byte = |col: usize| line.char_indices().nth(col).map_or(line.len(), |(at, _)| at);
+        let from = byte(start.1);
+        let to = if next.0 == start.0 && next.1 > start.1 { byte(next.1) } else { line.len() };
+        let hits: Vec<(usize, usize)> = match self.text.search_pattern() {
+            Some(pattern) => pattern.find_iter(line).map(|hit| (hit.start(), hit.end())).collect(),
+            None => Vec::new(),
+        };
+        let mut spans: Vec<Span<'static>> = Vec::new();
+        let (mut at, mut x) = (from, 0);
+        for grapheme in text::graphemes(&line[from..to]) {
+            let hit = hits.iter().any(|(start, end)| (*start..*end).contains(&at));
+            let odd = grapheme.chars().any(is_stand_in);
+            let style = if odd { mark } else { Style::new() };
+            let style = if hit { style.patch(self.text.search_style()) } else { style };
+            let shown = match grapheme {
+                "\t" => " ".repeat(TAB - x % TAB),
+                _ if odd => MARK.to_owned(),
+                other => other.to_owned(),
+            };
+            at += grapheme.len();
+            x += text::width(&shown);
+            match spans.last_mut().filter(|span| span.style == style) {
+                Some(span) => span.content.to_mut().push_str(&shown),
+                None => spans.push(Span::styled(shown, style)),
+            }
+        }
+        Some(Line::from(spans))
     }
 
     fn cursor(&self, area: Rect) -> Position {

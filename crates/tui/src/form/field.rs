@@ -176,7 +176,8 @@ impl Field {
         self.read(&self.text()).err()
     }
 
-    fn read(&self, text: &str) -> Result<Option<Value>, String> {
+    /// The value that a text means; none = left out.
+    pub(super) fn read(&self, text: &str) -> Result<Option<Value>, String> {
         if text.is_empty() {
             return match self.empty {
                 Empty::Null => Ok(Some(Value::Null)),

@@ -70,16 +70,12 @@ fn field(key: &str, property: &Value, value: Option<&Value>, required: bool) -> 
 
 /// Whether what a field holds comes back from its text unchanged.
 fn fits(field: &Field) -> bool {
-    let mut probe = field.clone();
-    probe.base = None;
     match &field.value {
         None => true,
         Some(Value::Null) => matches!(field.empty, Empty::Null),
-        Some(value) => {
-            probe.take_text(&field.text());
-            // A number out of bounds is the person's to put right; one of another type is not for this field.
-            probe.value.as_ref() == Some(value) || (value.is_number() && matches!(field.kind, Kind::Number { .. }))
-        }
+        // A number out of bounds is the person's to put right; one of another type is not for this field.
+        Some(Value::Number(_)) if matches!(field.kind, Kind::Number { .. }) => true,
+        Some(value) => field.read(&field.text()).is_ok_and(|read| read.as_ref() == Some(value)),
     }
 }
 

@@ -263,16 +263,14 @@ fn detail_lines(item: &AgentItem) -> Vec<(&'static str, String)> {
     let clean = |text: &str| Safe::clean(text).to_string();
     let or_none = |text: &Option<String>| text.as_deref().map_or_else(|| "–".to_owned(), clean);
     let groups = item.allowed_groups.join(", ");
+    let seen = if groups.is_empty() { item.visibility.clone() } else { format!("{}: {groups}", item.visibility) };
+    let you = if item.can_manage { "you manage it" } else { "you may use it" };
     let mut lines = vec![
         ("name", clean(&item.name)),
         ("description", or_none(&item.description)),
         ("llm", or_none(&item.llm)),
-        ("category", or_none(&item.category)),
-        ("visible", if groups.is_empty() { clean(&item.visibility) } else { clean(&format!("{}: {groups}", item.visibility)) }),
-        ("owner", or_none(&item.owner)),
-        ("you", format!("{} ({})", if item.can_manage { "manage it" } else { "may use it" }, clean(&item.access))),
-        ("class", clean(&item.class_name)),
-        ("updated", item.updated_at.map_or_else(|| "–".into(), minute)),
+        ("owner", format!("{} · {you} ({}) · visible: {}", or_none(&item.owner), clean(&item.access), clean(&seen))),
+        ("kind", format!("{} · {} · updated {}", clean(&item.class_name), or_none(&item.category), item.updated_at.map_or_else(|| "–".into(), minute))),
     ];
     let Some(definition) = &item.definition else {
         lines.push(("definition", "is shown to those who manage the agent".into()));

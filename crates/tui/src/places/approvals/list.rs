@@ -107,7 +107,7 @@ impl Place {
         }
         let index = self.index(&shown);
         let rows = body.height as usize;
-        let first = if rows == 0 { 0 } else { (index / rows) * rows };
+        let first = index - index.checked_rem(rows).unwrap_or(0);
         let lines = shown.iter().enumerate().skip(first).take(rows).map(|(row, approval)| {
             let (mark, style) = if row == index { ("› ", theme.selected) } else { ("  ", theme.text) };
             let style = if approval.status == ApprovalStatus::Pending { style } else { style.patch(theme.dim) };

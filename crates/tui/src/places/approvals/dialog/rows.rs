@@ -46,8 +46,7 @@ pub fn wrap(line: &str, width: usize, hang: usize) -> Vec<String> {
     let hang = if hang < width / 2 { hang } else { 0 };
     let mut pieces = Vec::new();
     let (mut piece, mut used) = (String::new(), 0);
-    let mut graphemes = text::graphemes(line).peekable();
-    while let Some(grapheme) = graphemes.next() {
+    for grapheme in text::graphemes(line) {
         let columns = text::width(grapheme);
         let line_end = piece.ends_with("\\n") && !piece.ends_with("\\\\n") && grapheme != "\"";
         if used > hang && (used + columns > width || line_end) {
