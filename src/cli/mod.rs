@@ -251,34 +251,40 @@ async fn dispatch(bare: Bare, again: String, command: Option<Command>, log: Opti
     let app = app::open(&places, &settings).await?;
     let caller = app.caller(speak_as.as_deref())?;
     let ctx = Ctx { out, client: Client::local(app.engine.clone(), caller), app, again };
+    let outcome = act(&ctx, command, &places, &settings, log).await;
+    workbench::leave(&ctx.out, &ctx.app).await;
+    outcome
+}
+
+async fn act(ctx: &Ctx, command: Option<Command>, places: &Places, settings: &Settings, log: Option<Log>) -> Outcome {
     let Some(command) = command else {
         let log = log.unwrap_or_default();
-        return workbench::run(&out, &ctx.app, ctx.client.clone(), &places, &settings, log).await;
+        return workbench::run(&ctx.app, ctx.client.clone(), places, settings, log).await;
     };
     match command {
-        Command::Agents(command) => agents::run(&ctx, command).await,
-        Command::Ask(args) => ask::run(&ctx, args).await,
-        Command::Approvals(command) => approvals::run(&ctx, command).await,
-        Command::Sessions(command) => sessions::sessions(&ctx, command).await,
-        Command::Turns(command) => sessions::turns(&ctx, command).await,
-        Command::Tools(command) => tools::run(&ctx, command).await,
-        Command::Catalog(args) => tools::catalog(&ctx, args).await,
-        Command::Keys(command) => keys::run(&ctx, command).await,
-        Command::Me => me::run(&ctx).await,
-        Command::Tokens(command) => tokens::run(&ctx, command).await,
-        Command::Tenants(command) => people::tenants(&ctx, command).await,
-        Command::Users(command) => people::users(&ctx, command).await,
-        Command::Members(command) => people::members(&ctx, command).await,
-        Command::Audit(command) => audit::run(&ctx, command).await,
+        Command::Agents(command) => agents::run(ctx, command).await,
+        Command::Ask(args) => ask::run(ctx, args).await,
+        Command::Approvals(command) => approvals::run(ctx, command).await,
+        Command::Sessions(command) => sessions::sessions(ctx, command).await,
+        Command::Turns(command) => sessions::turns(ctx, command).await,
+        Command::Tools(command) => tools::run(ctx, command).await,
+        Command::Catalog(args) => tools::catalog(ctx, args).await,
+        Command::Keys(command) => keys::run(ctx, command).await,
+        Command::Me => me::run(ctx).await,
+        Command::Tokens(command) => tokens::run(ctx, command).await,
+        Command::Tenants(command) => people::tenants(ctx, command).await,
+        Command::Users(command) => people::users(ctx, command).await,
+        Command::Members(command) => people::members(ctx, command).await,
+        Command::Audit(command) => audit::run(ctx, command).await,
         Command::Demo(args) => {
-            let client = demo::run(&ctx, args).await?;
+            let client = demo::run(ctx, args).await?;
             match log {
-                Some(log) => workbench::run(&out, &ctx.app, client, &places, &settings, log).await,
+                Some(log) => workbench::run(&ctx.app, client, places, settings, log).await,
                 None => Ok(Exit::Done),
             }
         }
-        Command::Api(api::ApiArgs { command: Some(api::Command::Call(args)) }) => api::call(&ctx, args).await,
-        Command::Api(api::ApiArgs { command: Some(api::Command::Batch) }) => api::batch(&ctx).await,
+        Command::Api(api::ApiArgs { command: Some(api::Command::Call(args)) }) => api::call(ctx, args).await,
+        Command::Api(api::ApiArgs { command: Some(api::Command::Batch) }) => api::batch(ctx).await,
         // Served before there was an engine.
         Command::Api(_) => api::list(&ctx.out),
         Command::Migrate(_) | Command::Doctor => Ok(Exit::Done),

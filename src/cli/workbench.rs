@@ -23,7 +23,7 @@ pub fn has_terminal(out: &Output) -> bool {
 }
 
 /// Runs the workbench as this client until the person leaves.
-pub async fn run(out: &Output, app: &App, client: Client, places: &Places, settings: &Settings, log: Log) -> Outcome {
+pub async fn run(app: &App, client: Client, places: &Places, settings: &Settings, log: Log) -> Outcome {
     Keymap::new(&settings.workbench.keys).map_err(|faults| {
         let message = format!("The settings of the workbench have faults:\n{}", faults.join("\n"));
         Failure::Studio(StudioError::new(Code::InvalidConfig, 422, message))
@@ -34,13 +34,12 @@ pub async fn run(out: &Output, app: &App, client: Client, places: &Places, setti
     tracing::info!("the workbench begins");
     let left = tui::run(tui::Options { client, profile, host }).await;
     tracing::info!("the workbench ends");
-    leave(out, app).await;
     left?;
     Ok(Exit::Done)
 }
 
-/// Lets what runs come to a safe place.
-async fn leave(out: &Output, app: &App) {
+/// Lets what runs come to a safe place, for every command: a write in the hands of its tool is not left half-way.
+pub(super) async fn leave(out: &Output, app: &App) {
     let mut safe = std::pin::pin!(app.engine.runtime.shutdown());
     if tokio::time::timeout(SAYS_WHY, &mut safe).await.is_ok() {
         return;

@@ -1,7 +1,13 @@
 //! The order desk, from a person's words to the changed order.
 
 use super::demo::Demo;
+use astudio::Request;
+use astudio::contract::ops::approvals::{ApprovalStatus, GetApproval};
+use astudio::contract::ops::common::IdPath;
+use astudio::contract::ops::people::{DeleteMember, PatchTenant, TenantPatch, UserPath};
+use astudio::contract::ops::turns::InterruptTurn;
 use astudio::contract::turn::TurnStatus;
+use astudio::contract::wire::{NoBody, NoQuery};
 use serde_json::{Value, json};
 
 #[tokio::test]
@@ -132,4 +138,46 @@ async fn another_tenants_orders_do_not_exist() {
     let other = demo.at(&demo.app.tenant, &demo.app.user);
     assert_eq!(other.order(1007).await, Value::Null);
     assert_eq!(demo.of("ben").order(1007).await["order_id"], 1007);
+}
+
+#[tokio::test]
+async fn a_turn_that_was_stopped_runs_no_write_whatever_was_approved() {
+    let (demo, _) = Demo::new().await;
+    let ben = demo.of("ben");
+    let asked = ben.ask("orders-desk", "cancel 1003 and 1007").await;
+    let open = ben.pending().await;
+    let stop = Request { path: IdPath { id: asked.turn.clone() }, query: NoQuery, body: NoBody };
+    let stopped = ben.0.call::<InterruptTurn>(stop).await.unwrap().0;
+    assert_eq!(stopped.status, TurnStatus::Interrupted);
+    for approval in &open {
+        let late = ben.decide(&approval.id, json!({ "decision": "approve" })).await.unwrap_err();
+        assert_eq!((late.status, late.code.as_str()), (409, "already_decided"));
+    }
+    assert_eq!((ben.order(1003).await["status"].clone(), ben.order(1007).await["status"].clone()), (json!("open"), json!("open")));
+}
+
+#[tokio::test]
+async fn what_the_asker_may_do_is_asked_anew_before_an_approved_write_runs() {
+    let (demo, _) = Demo::new().await;
+    let (root, ada, ben) = (demo.of("root"), demo.of("ada"), demo.of("ben"));
+    let body = TenantPatch { approvals: Some("admins".into()), ..TenantPatch::default() };
+    root.0.call::<PatchTenant>(Request { path: IdPath { id: "demo".into() }, query: NoQuery, body }).await.unwrap();
+    ben.ask("orders-desk", "cancel 1007").await;
+    let open = ada.pending().await;
+    assert_eq!(open.len(), 1);
+
+    let gone = Request { path: UserPath { user: "ben".into() }, query: NoQuery, body: NoBody };
+    ada.0.call::<DeleteMember>(gone).await.unwrap();
+    ada.decide(&open[0].id, json!({ "decision": "approve" })).await.unwrap();
+    let start = std::time::Instant::now();
+    loop {
+        let get = Request { path: IdPath { id: open[0].id.clone() }, query: NoQuery, body: NoBody };
+        let now = ada.0.call::<GetApproval>(get).await.unwrap().0.status;
+        if now == ApprovalStatus::Void {
+            break;
+        }
+        assert!(now == ApprovalStatus::Approved && start.elapsed().as_secs() < 20, "{now:?}");
+        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+    }
+    assert_eq!(ada.order(1007).await["status"], "open");
 }

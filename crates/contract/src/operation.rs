@@ -12,6 +12,8 @@ pub enum Effect {
     Write,
     /// Lets an agent or a tool act.
     Run,
+    /// Answers for a person. A credential that is limited to some scopes does not.
+    Decide,
 }
 
 /// Whether an operation needs a tenant (opted-in hosts only).

@@ -1,6 +1,5 @@
 //! Approvals: list, read, decide, withdraw, ask again. Who is not asked and may not decide gets the answer of an absent id.
 
-use crate::test::bind;
 use crate::{Admitted, Engine, Serve};
 use contract::ops::approvals::{
     ApprovalList, ApprovalStatus, ApprovalView, ApprovalsQuery, DecideApproval, Decision, DecisionBody, GetApproval,
@@ -163,9 +162,10 @@ impl Serve<ListApprovals> for Engine {
             None => Vec::new(),
         };
         let asker = mine.then(|| who.user.clone());
+        let concerned = who.user.clone();
         let rows = self
             .store
-            .read(move |tx| repo::list(tx, &partition, &stored, agent.as_deref(), asker.as_deref()))
+            .read(move |tx| repo::list(tx, &partition, &stored, agent.as_deref(), asker.as_deref(), Some(&concerned)))
             .await
             .map_err(store_refusal)?;
         let (person, now, void) = (person(&who), Micros::now(), self.runtime.settings().void_seconds);
@@ -194,7 +194,10 @@ impl Serve<DecideApproval> for Engine {
         _: Late<NoQuery>,
         body: Late<DecisionBody>,
     ) -> Result<Json<ApprovalView>> {
-        let (row, _) = self.approval(&who, &path.id).await?;
+        let (row, may_decide) = self.approval(&who, &path.id).await?;
+        if !may_decide {
+            return Err(not_found(&path.id));
+        }
         let DecisionBody { decision, args, reason } = body.open()?;
         let edit = match (decision, args) {
             (Decision::Approve, Some(args)) if row.status == ApprovalStatus::Pending => Some(self.edit(&row, args)?),
@@ -227,7 +230,7 @@ impl Serve<ReaskApproval> for Engine {
             return Err(not_found(&path.id));
         }
         let ask = runtime::Ask {
-            request: bind(&who, &partition, Some(&head)),
+            standing: self.standing(&who, &head),
             partition,
             user: who.user.clone(),
             credential: who.sign_in.credential.clone(),

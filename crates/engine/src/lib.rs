@@ -16,6 +16,7 @@ pub mod keys;
 pub mod me;
 pub mod people;
 pub mod serve;
+mod standing;
 pub mod tokens;
 pub mod turns;
 pub mod tools;

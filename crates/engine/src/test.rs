@@ -1,6 +1,6 @@
 //! The test chat: ask, stream, end, sessions, transcript.
 
-use crate::{Admitted, Engine, Host, Serve};
+use crate::{Admitted, Engine, Serve};
 use contract::ops::common::NamePath;
 use contract::ops::test::{
     Ask, AskAnswer, AskBody, AskStream, EndTest, ListTestSessions, SessionQuery, TestEnded, TestSessions, TestTranscript,
@@ -10,26 +10,12 @@ use contract::turn::{TurnStatus, Watched};
 use contract::wire::{Events, Json, Late, NoBody, NoQuery};
 use contract::{Code, Result, StudioError};
 use rules::partition::Partition;
-use rules::scope::{BoundRequest, ScopeAgent, ToolScope};
 use runtime::KeyChoice;
 use std::time::Duration;
 use store::repo::agents::Head;
 
-/// The request that tools of this agent run in: on a plain host it carries no scope.
-pub(crate) fn bind(who: &Admitted, partition: &Partition, agent: Option<&Head>) -> BoundRequest {
-    BoundRequest {
-        scope: (who.host == Host::OptedIn).then(|| ToolScope {
-            caller: who.scope.clone(),
-            agent: agent.map(|head| ScopeAgent {
-                agent_id: head.id.clone(),
-                name: head.name.clone(),
-                owner: Some(head.owner.clone()),
-                tenant: partition.as_tenant().map(str::to_owned),
-                visibility: head.visibility,
-            }),
-        }),
-    }
-}
+/// Longest time for which an ask waits for people, in seconds: a day, as long as an approval lives.
+const MOST_WAIT: u64 = 86_400;
 
 /// A turn that has begun for a caller.
 struct Begun {
@@ -52,7 +38,11 @@ impl Engine {
         if body.query.trim().is_empty() {
             return Err(StudioError::invalid_request("'query' must say something."));
         }
+        if body.wait.is_some_and(|seconds| seconds > MOST_WAIT) {
+            return Err(StudioError::invalid_request(format!("'wait' is at most {MOST_WAIT} seconds.")));
+        }
         let session = session_name(&who, query.open()?, body.session)?;
+        runtime::check_session_name(session.as_deref())?;
         if !head.active {
             return Err(StudioError::new(Code::Unavailable, 503, "The agent is disabled."));
         }
@@ -67,7 +57,7 @@ impl Engine {
         let (turn, session) = self
             .runtime
             .ask(runtime::Ask {
-                request: bind(&who, &partition, Some(&head)),
+                standing: self.standing(&who, &head),
                 partition: partition.clone(),
                 credential: who.sign_in.credential.clone(),
                 user: who.user,

@@ -46,7 +46,8 @@ pub(crate) fn narrow(scope: &mut RequestScope, scopes: Option<&[String]>) {
 }
 
 /// Whether a token with these scopes may be used for an operation of this effect; none or empty = unlimited. Reading needs
-/// any scope, running `run`, writing one of those for authoring and managing.
+/// any scope, running `run`, writing one of those for authoring and managing; answering for
+/// the person takes an unlimited token.
 pub fn permits(scopes: Option<&[String]>, effect: Effect) -> bool {
     let Some(scopes) = scopes.filter(|scopes| !scopes.is_empty()) else {
         return true;
@@ -55,6 +56,7 @@ pub fn permits(scopes: Option<&[String]>, effect: Effect) -> bool {
     match effect {
         Effect::Read => true,
         Effect::Run => any(&["run"]),
+        Effect::Decide => false,
         Effect::Write => any(&["author:agents", "author:tools", "manage:tools"]),
     }
 }
@@ -325,13 +327,13 @@ mod tests {
     fn effects_of_limited_tokens() {
         let may = |scopes: &[&str]| {
             let scopes = list(scopes);
-            [Effect::Read, Effect::Run, Effect::Write].map(|effect| permits(Some(&scopes), effect))
+            [Effect::Read, Effect::Run, Effect::Write, Effect::Decide].map(|effect| permits(Some(&scopes), effect))
         };
-        assert_eq!(may(&[]), [true, true, true]);
-        assert_eq!(may(&["read"]), [true, false, false]);
-        assert_eq!(may(&["run"]), [true, true, false]);
-        assert_eq!(may(&["author:agents"]), [true, false, true]);
-        assert_eq!(may(&["run", "manage:tools"]), [true, true, true]);
+        assert_eq!(may(&[]), [true, true, true, true]);
+        assert_eq!(may(&["read"]), [true, false, false, false]);
+        assert_eq!(may(&["run"]), [true, true, false, false]);
+        assert_eq!(may(&["author:agents"]), [true, false, true, false]);
+        assert_eq!(may(&["run", "manage:tools"]), [true, true, true, false]);
         let analysis = |scopes: &[&str]| permits_analysis(Some(&list(scopes)));
         assert!(analysis(&["analysis"]) && analysis(&["manage:tools"]) && analysis(&[]));
         assert!(!analysis(&["run", "read", "author:tools"]));

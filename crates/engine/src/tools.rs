@@ -1,6 +1,5 @@
 //! Direct execution of a tool. There is nobody here to approve a write, so host writes are refused before anything is built.
 
-use crate::test::bind;
 use crate::{Admitted, Engine, Host, Serve};
 use contract::ops::tools::{ExecuteBody, ExecuteTool, SlugPath, ToolResult};
 use contract::turn::CallResult;
@@ -44,7 +43,7 @@ impl Serve<ExecuteTool> for Engine {
             })?;
         }
         let partition = who.partition.clone().unwrap_or(rules::partition::Partition::GLOBAL);
-        let scope = enter(facts, Some(&bind(&who, &partition, None))).map_err(scope_refused)?;
+        let scope = enter(facts, Some(&who.bind(&partition, None))).map_err(scope_refused)?;
         if facts.needs_approval() {
             return Err(StudioError::new(
                 Code::ConfirmationRequired,

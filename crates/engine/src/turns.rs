@@ -1,6 +1,5 @@
 //! Turns: state, events, resume, interrupt, settle. A turn belongs to the person who asked.
 
-use crate::test::bind;
 use crate::{Admitted, Engine, Serve};
 use contract::ops::common::IdPath;
 use contract::ops::test::AskAnswer;
@@ -35,7 +34,7 @@ impl Serve<ResumeTurn> for Engine {
         if head.id != session.agent_id {
             return Err(StudioError::not_found("Turn", &path.id));
         }
-        self.runtime.resume(partition, &turn.id, bind(&who, partition, Some(&head)));
+        self.runtime.resume(partition, &turn.id, self.standing(&who, &head));
         self.runtime.settled(partition, &turn.id, Duration::ZERO).await?;
         self.runtime.view(partition, &turn.id).await.map(Json)
     }

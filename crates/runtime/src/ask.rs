@@ -2,18 +2,18 @@
 
 use crate::agent;
 use crate::keys::KeyChoice;
+use crate::standing::Standing;
 use crate::{Runtime, RuntimeError};
 use contract::turn::{PlannedCall, TurnEvent, TurnStatus};
 use contract::{Code, Micros, StudioError, ids};
 use rules::partition::Partition;
-use rules::scope::BoundRequest;
 use serde_json::json;
 use store::repo::sessions::{self, SessionRow};
 use store::repo::turns::{self, TurnRow};
 use store::{StoreError, Tx};
 
 /// What is asked, by whom.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 #[allow(missing_docs)]
 pub struct Ask {
     pub partition: Partition,
@@ -27,8 +27,8 @@ pub struct Ask {
     /// Another model for the session, already allowed.
     pub model: Option<String>,
     pub key: KeyChoice,
-    /// The scope that tools run in.
-    pub request: BoundRequest,
+    /// What the person may do, asked anew whenever it matters.
+    pub standing: Standing,
 }
 
 /// A turn that has begun.
@@ -44,10 +44,9 @@ impl Runtime {
     /// # Errors
     /// The refusals of an ask.
     pub async fn ask(&self, ask: Ask) -> Result<(String, String), StudioError> {
-        check_session_name(ask.session.as_deref())?;
-        let (partition, request) = (ask.partition.clone(), ask.request.clone());
+        let (partition, standing) = (ask.partition.clone(), ask.standing.clone());
         let begun = self.begin(ask, None).await?;
-        self.spawn(partition, begun.turn.clone(), request);
+        self.spawn(partition, begun.turn.clone(), standing);
         Ok((begun.turn, begun.session))
     }
 
@@ -174,7 +173,11 @@ fn planned(call: PlannedCall) -> [TurnEvent; 2] {
     ]
 }
 
-fn check_session_name(name: Option<&str>) -> Result<(), StudioError> {
+/// Checks the name that a caller gives to a session.
+///
+/// # Errors
+/// 400 `invalid_request`.
+pub fn check_session_name(name: Option<&str>) -> Result<(), StudioError> {
     match name {
         Some(name) if name.is_empty() || name.len() > 128 || !name.bytes().all(|b| b.is_ascii_graphic()) => Err(
             StudioError::invalid_request("The name of a session has 1 to 128 visible ASCII characters without spaces."),

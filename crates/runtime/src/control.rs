@@ -4,6 +4,7 @@ use crate::agent;
 use crate::ask::Ask;
 use crate::turn::lease::Taken;
 use crate::turn::state::{CallState, State};
+use crate::standing::{Standing, nobody};
 use crate::{Runtime, RuntimeError, store_refusal};
 use contract::ops::approvals::ApprovalStatus;
 use contract::turn::{PlannedCall, TurnEvent, TurnStatus};
@@ -14,7 +15,7 @@ use std::time::Duration;
 use store::repo::approvals::{self as approval_rows, ApprovalRow};
 use store::repo::{sessions, turns};
 use tools::enter;
-use trust::approvals::status_at;
+use trust::approvals::{end_open, status_at};
 
 /// How a turn begins that asks again for a call of an earlier one.
 const AGAIN: &str = "Ask again: ";
@@ -30,8 +31,8 @@ pub struct Reload {
 
 impl Runtime {
     /// Takes a turn up again in the background. A turn that is over stays over.
-    pub fn resume(&self, partition: &Partition, turn: &str, request: BoundRequest) {
-        self.spawn(partition.clone(), turn.to_owned(), request);
+    pub fn resume(&self, partition: &Partition, turn: &str, standing: Standing) {
+        self.spawn(partition.clone(), turn.to_owned(), standing);
     }
 
     /// Waits until a turn is over, or waits for people and `wait` has passed. A turn whose driver has an answer to act on
@@ -81,8 +82,17 @@ impl Runtime {
     /// Of the store.
     pub async fn interrupt(&self, partition: &Partition, turn: &str, by: &str) -> Result<(), StudioError> {
         let (id, user) = (turn.to_owned(), by.to_owned());
-        self.store.write(move |tx| turns::ask_to_stop(tx, &id, &user)).await.map_err(store_refusal)?;
-        self.spawn(partition.clone(), turn.to_owned(), BoundRequest::default());
+        // In one transaction with the wish: no approval that was given before can be consumed after it.
+        self.store
+            .write(move |tx| -> Result<(), store::StoreError> {
+                if turns::ask_to_stop(tx, &id, &user)? {
+                    end_open(tx, Micros::now(), &id, None, &user, "The turn was stopped.")?;
+                }
+                Ok(())
+            })
+            .await
+            .map_err(store_refusal)?;
+        self.spawn(partition.clone(), turn.to_owned(), nobody());
         let over = self.settled(partition, turn, Duration::from_secs(3600));
         // A write that runs is let to its end; the caller is told how the turn stands meanwhile.
         tokio::time::timeout(Duration::from_secs(10), over).await.unwrap_or(Ok(()))
@@ -167,9 +177,9 @@ impl Runtime {
         let planned = PlannedCall { ordinal: 0, ..call.planned.clone() };
         // The model gets the words that the call came from, or it could not make sense of its own call.
         ask.text = format!("{AGAIN}{}", state.text.trim_start_matches(AGAIN));
-        let (partition, request) = (ask.partition.clone(), ask.request.clone());
+        let (partition, standing) = (ask.partition.clone(), ask.standing.clone());
         let begun = self.begin(ask, Some(planned)).await?;
-        self.spawn(partition.clone(), begun.turn.clone(), request);
+        self.spawn(partition.clone(), begun.turn.clone(), standing);
         self.settled(&partition, &begun.turn, Duration::ZERO).await?;
         let (new_turn, old_id) = (begun.turn.clone(), old.id.clone());
         self.store

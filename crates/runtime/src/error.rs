@@ -12,6 +12,9 @@ pub enum RuntimeError {
     /// The database.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// This process is about to end. What was under way is begun again by whoever takes the turn up.
+    #[error("this process is about to end")]
+    Stopping,
     /// Another process has taken the turn over; nothing of ours was written.
     #[error("another process works on this turn")]
     LeaseLost,
@@ -22,6 +25,9 @@ impl From<RuntimeError> for StudioError {
         match error {
             RuntimeError::Refused(refusal) => refusal,
             RuntimeError::Store(error) => store_refusal(error),
+            RuntimeError::Stopping => {
+                StudioError::new(Code::Unavailable, 503, "This program is about to end. The turn can be taken up again.")
+            }
             RuntimeError::LeaseLost => {
                 StudioError::new(Code::Unavailable, 503, "Another process works on this turn. Look at it again in a moment.")
             }

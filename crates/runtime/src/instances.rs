@@ -3,7 +3,7 @@
 use crate::agent::AgentVersion;
 use contract::ids;
 use rules::partition::Partition;
-use rules::policy::{AllowLists, Entry as PolicyEntry, Phase, Request, SecretOwner, TenantToolingPolicy};
+use rules::policy::{AllowLists, Entry as PolicyEntry, Phase, Refusal, Request, SecretOwner, TenantToolingPolicy};
 use serde_json::Value;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -13,6 +13,8 @@ use tools::{Bound, Entry, Facts, InScope, Registry};
 pub(crate) struct Instance {
     pub id: String,
     registry: Arc<Registry>,
+    policy: TenantToolingPolicy,
+    partition: Partition,
     /// Slugs of its tools, as registered.
     slugs: Vec<String>,
     /// What its record names and nobody provides.
@@ -30,36 +32,49 @@ impl Instance {
         policy: &TenantToolingPolicy,
         partition: &Partition,
         agent: &AgentVersion,
-    ) -> Result<Self, rules::policy::Refusal> {
-        let mut slugs = Vec::new();
-        let mut unavailable = Vec::new();
-        let lookup = |slug: &str| {
-            registry.lookup(slug).map(|entry| PolicyEntry { slug: entry.slug().to_owned(), host: entry.is_host() })
+    ) -> Result<Self, Refusal> {
+        let mut instance = Self {
+            id: ids::record_id(),
+            registry: registry.clone(),
+            policy: policy.clone(),
+            partition: partition.clone(),
+            slugs: Vec::new(),
+            unavailable: Vec::new(),
+            built: Mutex::default(),
         };
-        let (allow, held) = (AllowLists::default(), Default::default());
         for tool in &agent.tools {
             let Some(name) = tool.as_str().or_else(|| tool.get("name").and_then(Value::as_str)) else { continue };
-            match registry.lookup(name) {
-                Some(entry) => {
-                    let request = Request {
-                        phase: Phase::Build,
-                        partition,
-                        allow: &allow,
-                        held: &held,
-                        secrets: SecretOwner::Client,
-                        lookup: &lookup,
-                    };
-                    if policy.applies_to(partition) {
-                        policy.check_slug(&request, name)?;
-                    }
-                    if !slugs.iter().any(|s| s == entry.slug()) {
-                        slugs.push(entry.slug().to_owned());
-                    }
-                }
-                None => unavailable.push(name.to_owned()),
+            let Some(entry) = registry.lookup(name) else {
+                instance.unavailable.push(name.to_owned());
+                continue;
+            };
+            instance.judge(Phase::Build, name)?;
+            if !instance.slugs.iter().any(|slug| slug == entry.slug()) {
+                instance.slugs.push(entry.slug().to_owned());
             }
         }
-        Ok(Self { id: ids::record_id(), registry: registry.clone(), slugs, unavailable, built: Mutex::default() })
+        Ok(instance)
+    }
+
+    /// Whether the policy still permits a call of this tool: what was permitted when the agent was built may have been taken
+    /// away since.
+    pub fn permitted(&self, facts: &Facts) -> Result<(), Refusal> {
+        self.judge(Phase::Execute, facts.slug())
+    }
+
+    fn judge(&self, phase: Phase, slug: &str) -> Result<(), Refusal> {
+        let lookup = |slug: &str| {
+            self.registry.lookup(slug).map(|entry| PolicyEntry { slug: entry.slug().to_owned(), host: entry.is_host() })
+        };
+        let request = Request {
+            phase,
+            partition: &self.partition,
+            allow: &AllowLists::default(),
+            held: &Default::default(),
+            secrets: SecretOwner::Client,
+            lookup: &lookup,
+        };
+        self.policy.check_slug(&request, slug).map(drop)
     }
 
     fn entries(&self) -> impl Iterator<Item = &Entry> {

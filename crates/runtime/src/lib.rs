@@ -14,23 +14,24 @@ mod instances;
 mod keys;
 mod settings;
 mod source;
+mod standing;
 pub mod turn;
 mod view;
 mod watch;
 
-pub use ask::Ask;
+pub use ask::{Ask, check_session_name};
 pub use control::Reload;
 pub use error::{RuntimeError, store_refusal};
 pub use keys::KeyChoice;
 pub use settings::RuntimeSettings;
 pub use source::ModelSource;
+pub use standing::Standing;
 
 use crate::instances::{Instance, Instances, Shared};
 use crate::watch::Watchers;
 use contract::{Code, StudioError};
 use rules::partition::Partition;
 use rules::policy::TenantToolingPolicy;
-use rules::scope::BoundRequest;
 use std::ops::Deref;
 use std::sync::Arc;
 use std::time::Duration;
@@ -94,7 +95,7 @@ impl Runtime {
     }
 
     /// Drives a turn in the background, unless this process does already.
-    pub(crate) fn spawn(&self, partition: Partition, turn: String, request: BoundRequest) {
+    pub(crate) fn spawn(&self, partition: Partition, turn: String, standing: Standing) {
         // Entered before the task runs, so that whoever waits for the turn can tell a driver that failed from none yet.
         let Some(live) = self.watchers.enter(&turn) else { return };
         let runtime = self.clone();
@@ -102,7 +103,7 @@ impl Runtime {
         let done = Done(runtime.clone());
         tokio::spawn(async move {
             let _done = done;
-            turn::drive::drive(runtime, partition, turn, request, live).await;
+            turn::drive::drive(runtime, partition, turn, standing, live).await;
         });
     }
 
@@ -113,6 +114,13 @@ impl Runtime {
         let mut driving = self.driving.subscribe();
         // The sender lives in self, so this only ends when nothing is driven any more.
         let _ = driving.wait_for(|n| *n == 0).await;
+    }
+
+    /// Resolves when this process is about to end.
+    pub(crate) async fn stops(&self) -> RuntimeError {
+        // The sender lives in self, so the wait only ends when it says so.
+        let _ = self.stopping.subscribe().wait_for(|stop| *stop).await;
+        RuntimeError::Stopping
     }
 
     pub(crate) fn is_stopping(&self) -> bool {

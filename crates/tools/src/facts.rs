@@ -153,7 +153,7 @@ impl Facts {
         self.server_managed.iter().map(|(name, _)| name.as_str())
     }
 
-    /// SHA-256 over name, description, argument schema, access and source: a changed tool voids an approval.
+    /// SHA-256 over all facts but how long a question lives: a changed tool voids an approval.
     pub fn digest(&self) -> &str {
         &self.digest
     }
@@ -186,6 +186,9 @@ impl Facts {
             "source": self.source.as_str(),
             "server_managed": server,
             "tenant_bound": self.tenant_bound,
+            "four_eyes": self.four_eyes,
+            "editable": self.editable,
+            "marked": self.marked,
         }));
         self
     }

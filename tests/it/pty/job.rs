@@ -58,7 +58,7 @@ fn a_long_answer_is_stopped() {
         .key("esc")
         .see("Stopped by ben.")
         .see("· stopped");
-    screen.say("hello").see("Say tell me a story");
+    screen.say("hello").see("Say `tell me a story`");
     assert!(!screen.shows("this one ends here"));
 }
 

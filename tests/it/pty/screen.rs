@@ -270,13 +270,6 @@ impl Screen {
         self
     }
 
-    /// Processor time that the program has used, in clock ticks of a hundredth of a second.
-    pub fn ticks(&self) -> u64 {
-        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.child.process_id().unwrap())).unwrap();
-        let fields: Vec<&str> = stat.rsplit(')').next().unwrap().split_whitespace().collect();
-        fields[11].parse::<u64>().unwrap() + fields[12].parse::<u64>().unwrap()
-    }
-
     /// Closes the terminal, as a window is closed.
     pub fn close(&mut self) -> &mut Self {
         self.shared.seen().leave = true;
@@ -321,7 +314,7 @@ impl Screen {
     #[track_caller]
     pub fn chat(&mut self, agent: &str) -> &mut Self {
         self.see("NAME").key("/").see("Esc close").type_text(agent).see(&format!("›{agent}")).key("enter").key("c");
-        self.see("Nothing was said yet.")
+        self.see("Enter send").see("session")
     }
 
     /// Says something in the chat.

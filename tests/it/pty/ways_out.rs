@@ -53,11 +53,14 @@ fn the_shell_gets_the_terminal_and_fg_comes_back() {
     screen.key("ctrl-z").see("Stopped").not("›chaos").until("the ordinary screen", |screen| !screen.alternate_screen());
     // The shell reads lines again, and what is typed is seen.
     screen.type_text("echo $((6*7))").key("enter").see("42").type_text("fg").key("enter").see("›chaos").not("Stopped");
-    screen.key("down").see("›faq").key("ctrl-q").not("›faq").see("shell>");
     screen
-        .type_text("stty -a | tr ' ' '\\n' | grep -cx -e icanon -e echo -e isig -e icrnl -e opost")
-        .key("enter")
-        .see("5");
+        .key("down")
+        .see("›faq")
+        .key("ctrl-q")
+        .not("›faq")
+        .until("the prompt", |screen| screen.contents().trim_end().ends_with("shell>"));
+    let modes = "echo modes $(stty -a | tr ' ' '\\n' | grep -cx -e icanon -e echo -e isig -e icrnl -e opost)";
+    screen.type_text(modes).key("enter").see("modes 5");
     screen.type_text("exit").key("enter");
     assert!(screen.ends().success());
 }

@@ -23,21 +23,22 @@ operations! {
     }
     /// Approve or reject exactly this call, once.
     DecideApproval = "approvals.decide" {
-        Post "/approvals/{id}/decision", Write, Gates::RECORD,
+        Post "/approvals/{id}/decision", Decide, Gates::RECORD,
         path: IdPath, query: NoQuery, body: DecisionBody, reply: Json<ApprovalView>, ok: 200,
-        refusals: [NotFound 404, InvalidJson 400, InvalidRequest 400, AlreadyDecided 409, ApprovalExpired 410, InvalidArgs 422],
+        refusals: [NotFound 404, InvalidJson 400, InvalidRequest 400, AlreadyDecided 409, ApprovalExpired 410, InvalidArgs 422, VaultUnavailable 503],
     }
     /// Take back one's own open question.
     WithdrawApproval = "approvals.withdraw" {
-        Post "/approvals/{id}/withdraw", Write, Gates::RECORD,
+        Post "/approvals/{id}/withdraw", Run, Gates::RECORD,
         path: IdPath, query: NoQuery, body: NoBody, reply: Json<ApprovalView>, ok: 200,
         refusals: [NotFound 404, AlreadyDecided 409],
     }
     /// Ask again for a call whose approval expired or became void: a new record.
     ReaskApproval = "approvals.reask" {
-        Post "/approvals/{id}/reask", Write, Gates::RECORD,
+        Post "/approvals/{id}/reask", Run, Gates::RECORD,
         path: IdPath, query: NoQuery, body: NoBody, reply: Json<ApprovalView>, ok: 200,
-        refusals: [NotFound 404, AlreadyDecided 409],
+        refusals: [NotFound 404, AlreadyDecided 409, TurnOpen 409, Unavailable 503, ToolingNotPermitted 422,
+            KeySourceUnavailable 422],
     }
 }
 

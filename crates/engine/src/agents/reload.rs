@@ -6,9 +6,6 @@ use contract::ops::agents::{ReloadAgent, Reloaded};
 use contract::ops::common::{NamePath, NoVersionQuery};
 use contract::wire::{Json, Late, NoBody};
 use contract::{Code, Result};
-use rules::partition::Partition;
-use rules::scope::{BoundRequest, ScopeAgent, ToolScope};
-use store::repo::agents::Head;
 
 impl Serve<ReloadAgent> for Engine {
     async fn serve(
@@ -28,7 +25,7 @@ impl Serve<ReloadAgent> for Engine {
         let partition = who.partition()?;
         let done = self
             .runtime
-            .reload(partition, &head.id, &bound(&who, partition, &head))
+            .reload(partition, &head.id, &who.bind(partition, Some(&head)))
             .await;
         // The runtime knows the agent by its id, which is no name to show.
         let done = done.map_err(|error| {
@@ -44,23 +41,5 @@ impl Serve<ReloadAgent> for Engine {
             previous_instance_closed: false,
             warnings: done.warnings,
         }))
-    }
-}
-
-/// The scope in which tools of the agent are constructed; none on a plain host.
-fn bound(who: &Admitted, partition: &Partition, head: &Head) -> BoundRequest {
-    let agent = ScopeAgent {
-        agent_id: head.id.clone(),
-        name: head.name.clone(),
-        owner: Some(head.owner.clone()),
-        tenant: partition.as_tenant().map(str::to_owned),
-        visibility: head.visibility,
-    };
-    let scope = || ToolScope {
-        caller: who.scope.clone(),
-        agent: Some(agent),
-    };
-    BoundRequest {
-        scope: (who.host == Host::OptedIn).then(scope),
     }
 }

@@ -6,8 +6,9 @@ use super::state::{Effect, State};
 use crate::Runtime;
 use crate::error::RuntimeError;
 use crate::instances::Shared;
+use crate::standing::Standing;
 use crate::watch::Live;
-use contract::Micros;
+use contract::{Micros, StudioError};
 use contract::ops::approvals::ApprovalStatus;
 use contract::turn::{NotApproved, TurnEvent, TurnStatus};
 use models::ModelClient;
@@ -28,7 +29,9 @@ pub(crate) struct Driven {
     pub session: sessions::SessionRow,
     pub agent: crate::agent::AgentVersion,
     pub instance: Shared,
-    pub request: BoundRequest,
+    /// What the person may do, and how to ask anew.
+    pub request: Result<BoundRequest, StudioError>,
+    pub standing: Standing,
     pub client: Option<Arc<dyn ModelClient>>,
     pub live: Live,
     pub lease: Lease,
@@ -36,11 +39,12 @@ pub(crate) struct Driven {
 }
 
 /// Drives a turn until it is over, or until this process is told to stop.
-pub(crate) async fn drive(runtime: Runtime, partition: Partition, turn: String, request: BoundRequest, live: Live) {
+pub(crate) async fn drive(runtime: Runtime, partition: Partition, turn: String, standing: Standing, live: Live) {
     loop {
-        match once(&runtime, &partition, &turn, &request, &live).await {
+        match once(&runtime, &partition, &turn, &standing, &live).await {
             Ok(On::Over) => break,
             Ok(On::Again) => {}
+            Err(RuntimeError::Stopping) => break,
             Err(RuntimeError::LeaseLost) => tracing::info!(turn, "another process took the turn over"),
             Err(error) => {
                 // What could not be written is not lost: whoever resumes the turn goes on from its log.
@@ -64,7 +68,7 @@ async fn once(
     runtime: &Runtime,
     partition: &Partition,
     turn: &str,
-    request: &BoundRequest,
+    standing: &Standing,
     live: &Live,
 ) -> Result<On, RuntimeError> {
     let mut bell = runtime.store.bell().subscribe();
@@ -76,7 +80,7 @@ async fn once(
             return Ok(On::Again);
         }
     };
-    let mut driven = Driven::load(runtime, partition, *row, request, live, lease).await?;
+    let mut driven = Driven::load(runtime, partition, *row, standing, live, lease).await?;
     driven.recover().await?;
     loop {
         // Taken before anything is tried: what comes between the attempt and the wait is a difference, not a part of it.
@@ -110,7 +114,7 @@ impl Driven {
         runtime: &Runtime,
         partition: &Partition,
         turn: TurnRow,
-        request: &BoundRequest,
+        standing: &Standing,
         live: &Live,
         lease: Lease,
     ) -> Result<Self, RuntimeError> {
@@ -137,7 +141,8 @@ impl Driven {
             session,
             agent,
             instance,
-            request: request.clone(),
+            request: standing().await,
+            standing: standing.clone(),
             client: None,
             live: live.clone(),
             lease,
@@ -173,10 +178,13 @@ impl Driven {
         if call.digest.as_deref() != Some(facts.digest()) {
             return None;
         }
-        let scope = enter(facts, Some(&self.request)).ok()?;
+        let scope = enter(facts, Some(self.request.as_ref().ok()?)).ok()?;
         let bound = self.instance.bound(facts, &scope).ok()?;
-        let within = Duration::from_secs(10);
-        bound.did_run(&scope, call.args.as_ref()?, call.approval.as_deref()?, within).await
+        let (partition, id) = (self.partition.clone(), call.approval.clone()?);
+        let row = self.runtime.store.read(move |tx| approval_rows::get(tx, &partition, &id)).await.ok()??;
+        // The log holds secrets masked; the tool is asked about what was passed.
+        let args = approvals::exact_args(self.runtime.vault.as_deref(), &row).ok()?;
+        bound.did_run(&scope, &args, &row.id, Duration::from_secs(10)).await
     }
 
     async fn stop_asked(&self) -> Result<Option<String>, RuntimeError> {
@@ -201,6 +209,9 @@ impl Driven {
             self.run_reads(&reads).await?;
         }
         for effect in effects {
+            if self.state.interrupted && !matches!(effect, Effect::Finish(..)) {
+                break;
+            }
             match effect {
                 Effect::AskModel => self.ask_model().await?,
                 Effect::Check(ordinal) => self.check(*ordinal).await?,
@@ -223,7 +234,7 @@ impl Driven {
             .write(move |tx| -> Result<_, RuntimeError> {
                 let ended = TurnEvent::Ended { status, text: text.clone() };
                 let logged = super::lease::append_in(tx, &lease, seconds, &[ended])?;
-                approvals::void_turn(tx, Micros::now(), &lease.turn, &by, "The turn ended.")?;
+                approvals::end_open(tx, Micros::now(), &lease.turn, None, &by, "The turn ended.")?;
                 turns::release(tx, &lease.turn, lease.epoch, status)?;
                 Ok(logged)
             })

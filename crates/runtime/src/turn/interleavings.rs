@@ -120,7 +120,11 @@ impl World {
                 }
             }
             18 if self.dice.roll(8) == 0 => self.digest += 1,
-            19 if self.dice.roll(12) == 0 => self.stop_asked |= !self.over(),
+            19 if self.dice.roll(12) == 0 && !self.over() => {
+                // Stopping ends what is open in the same transaction.
+                self.stop_asked = true;
+                self.end_open();
+            }
             _ => {}
         }
     }
@@ -218,13 +222,7 @@ impl World {
             Effect::Finish(status, text) => {
                 let written = self.append(epoch, TurnEvent::Ended { status, text });
                 if written {
-                    for approval in &mut self.approvals {
-                        approval.life.status = match approval.life.status {
-                            Status::Pending => Status::Withdrawn,
-                            Status::Approved => Status::Void,
-                            other => other,
-                        };
-                    }
+                    self.end_open();
                     self.leave(who);
                 }
                 return self.drivers[who] = At::Idle;
@@ -236,6 +234,16 @@ impl World {
         };
         let written = self.append(epoch, event);
         self.again(who, epoch, written);
+    }
+
+    fn end_open(&mut self) {
+        for approval in &mut self.approvals {
+            approval.life.status = match approval.life.status {
+                Status::Pending => Status::Withdrawn,
+                Status::Approved => Status::Void,
+                other => other,
+            };
+        }
     }
 
     fn leave(&mut self, who: usize) {

@@ -5,7 +5,11 @@ use crate::error::RuntimeError;
 use contract::Micros;
 use contract::turn::{LoggedEvent, TurnEvent, TurnStatus};
 use rules::partition::Partition;
-use store::Tx;
+use serde_json::json;
+use store::repo::approvals;
+use store::{StoreError, Tx};
+use trust::approvals::end_open;
+use trust::journal::{self, Entry};
 use store::repo::turns::{self, TurnRow};
 
 /// A lease that this process holds.
@@ -13,6 +17,9 @@ use store::repo::turns::{self, TurnRow};
 pub(crate) struct Lease {
     pub turn: String,
     pub epoch: i64,
+    pub partition: Partition,
+    /// Whose turn it is.
+    pub user: String,
 }
 
 /// What came of trying to take a lease.
@@ -63,7 +70,7 @@ impl Runtime {
             .write(move |tx| turns::take_lease(tx, &id, seen, &me, Micros::now().plus_seconds(seconds)))
             .await?;
         Ok(match taken {
-            Some(epoch) => Taken::Ours(Lease { turn: turn.to_owned(), epoch }, Box::new(row)),
+            Some(epoch) => Taken::Ours(Lease { turn: turn.to_owned(), epoch, partition: partition.clone(), user: row.user_id.clone() }, Box::new(row)),
             None => Taken::Busy,
         })
     }
@@ -111,6 +118,27 @@ impl Runtime {
     }
 }
 
+/// Tells the journal what became of calls that a person was asked about, and ends what a refused call leaves open.
+fn tell(tx: &mut dyn Tx, now: Micros, lease: &Lease, event: &TurnEvent) -> Result<(), StoreError> {
+    let (ordinal, actor, action, mut body) = match event {
+        TurnEvent::CallRefused { ordinal, code, .. } => (*ordinal, &lease.user, "call.refused", json!({ "code": code })),
+        TurnEvent::CallEnded { ordinal, result } => (*ordinal, &lease.user, "call.ended", json!({ "ok": result.ok })),
+        TurnEvent::CallUnknown { ordinal } => (*ordinal, &lease.user, "call.unknown", json!({})),
+        TurnEvent::UnknownSettled { ordinal, by, ran, .. } => (*ordinal, by, "call.settled", json!({ "ran": ran })),
+        _ => return Ok(()),
+    };
+    let asked = approvals::of_turn(tx, &lease.turn)?.into_iter().rfind(|row| row.ordinal == ordinal);
+    let Some(asked) = asked else { return Ok(()) };
+    if action == "call.refused" {
+        end_open(tx, now, &lease.turn, Some(ordinal), actor, "The call was refused.")?;
+    }
+    body["approval"] = asked.id.into();
+    body["turn"] = lease.turn.clone().into();
+    body["ordinal"] = ordinal.into();
+    let subject = format!("agent:{}", asked.agent_name);
+    journal::record(tx, now, Entry { partition: &lease.partition, actor, action, subject: &subject, body })
+}
+
 /// Appends inside a transaction, and prolongs the lease.
 ///
 /// # Errors
@@ -123,6 +151,9 @@ pub(crate) fn append_in(
 ) -> Result<Vec<LoggedEvent>, RuntimeError> {
     let now = Micros::now();
     let logged = turns::append(tx, &lease.turn, lease.epoch, now, events)?.ok_or(RuntimeError::LeaseLost)?;
+    for event in events {
+        tell(tx, now, lease, event)?;
+    }
     turns::renew(tx, &lease.turn, lease.epoch, now.plus_seconds(lease_seconds))?;
     Ok(logged)
 }

@@ -263,6 +263,10 @@ impl State {
             return vec![Effect::Finish(TurnStatus::Failed, self.limit_text(limit))];
         }
         if self.interrupted {
+            // A write whose outcome nobody knows is not swept under the end of its turn.
+            if self.calls.iter().any(|call| call.state == CallState::Unknown) {
+                return vec![Effect::Await];
+            }
             return vec![Effect::Finish(TurnStatus::Interrupted, self.answer())];
         }
         let open: Vec<Effect> = self.open_calls().filter_map(|call| self.effect_of(call)).collect();

@@ -119,6 +119,7 @@ impl Driven {
         let mut stopped = self.runtime.stopped(&self.partition, &self.turn.id).boxed().fuse();
         let runtime = self.runtime.clone();
         let mut lost = runtime.keep(&self.lease).boxed().fuse();
+        let mut stops = runtime.stops().boxed().fuse();
         let mut out_of_time = tokio::time::sleep(left).boxed().fuse();
         let seq = self.state.last_seq;
         let answer = async {
@@ -143,6 +144,8 @@ impl Driven {
             }),
             by = stopped => Ok(Streamed::Stopped(by)),
             error = lost => Err(error),
+            // The question is asked again by whoever takes the turn up; nothing is lost with it.
+            error = stops => Err(error),
             () = out_of_time => Ok(Streamed::OutOfTime),
         }
     }
@@ -180,7 +183,7 @@ impl Driven {
                 needs_approval: passed.facts.needs_approval(),
                 args_hash: passed.args.hash(),
                 digest: passed.facts.digest().to_owned(),
-                args: passed.args.into_value(),
+                args: approvals::masked(passed.args.value()),
             },
             Err(Stopped { code, message }) => TurnEvent::CallRefused { ordinal, code, message },
         };
@@ -304,6 +307,7 @@ impl Driven {
         let ended = tokio::select! {
             ended = runs => ended,
             error = runtime.keep(&lease) => return Err(error),
+            error = runtime.stops() => return Err(error),
             by = runtime.stopped(&self.partition, &self.turn.id) => vec![TurnEvent::Interrupted { by }],
         };
         if ended.is_empty() { Ok(()) } else { self.append(ended).await }
@@ -316,7 +320,9 @@ impl Driven {
         if call.state != CallState::Asked {
             return Ok(());
         }
-        let Some(approval) = self.newest_approval(ordinal).await? else { return Ok(()) };
+        let Some(approval) = call.approval.clone() else { return Ok(()) };
+        // Hours may have passed since the question: what the person may do is asked anew before their yes is used.
+        self.request = (self.standing)().await;
         let planned = self.planned(ordinal);
         let passed = match call::check(&self.instance, &self.request, &planned.tool, &planned.args_text) {
             Ok(passed) => passed,
@@ -411,13 +417,6 @@ impl Driven {
         self.append(vec![ended]).await?;
         store::fault::point("end_written");
         Ok(())
-    }
-
-    /// The approval that stands for a call now: one that was asked again replaces the one before.
-    async fn newest_approval(&self, ordinal: u32) -> Result<Option<String>, RuntimeError> {
-        let turn = self.turn.id.clone();
-        let rows = self.runtime.store.read(move |tx| store::repo::approvals::of_turn(tx, &turn)).await?;
-        Ok(rows.into_iter().rfind(|row| row.ordinal == ordinal).map(|row| row.id))
     }
 
     /// Reads what a transaction of ours has added to the log.

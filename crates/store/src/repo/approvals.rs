@@ -129,7 +129,7 @@ pub fn get(tx: &mut dyn Tx, partition: &Partition, id: &str) -> Result<Option<Ap
     .transpose()
 }
 
-/// The newest approval of each call of a turn, by the call's number.
+/// All approvals of a turn, by the call's number, the newest last.
 pub fn of_turn(tx: &mut dyn Tx, turn_id: &str) -> Result<Vec<ApprovalRow>, StoreError> {
     tx.query(&format!("select {COLUMNS} from approvals where turn_id = $1 order by ordinal, id"), vals![turn_id])?
         .into_iter()
@@ -137,13 +137,15 @@ pub fn of_turn(tx: &mut dyn Tx, turn_id: &str) -> Result<Vec<ApprovalRow>, Store
         .collect()
 }
 
-/// Approvals of a partition, newest first; by one status when asked. At most a thousand.
+/// Approvals of a partition, newest first, at most a thousand: with some statuses, of one agent, of one asker; and only those
+/// that can concern a person, who asked or whom a rule may name.
 pub fn list(
     tx: &mut dyn Tx,
     partition: &Partition,
     statuses: &[ApprovalStatus],
     agent: Option<&str>,
     asker: Option<&str>,
+    concerned: Option<&str>,
 ) -> Result<Vec<ApprovalRow>, StoreError> {
     let mut sql = format!("select {COLUMNS} from approvals where partition = $1");
     let mut args: Vec<Val> = vec![partition.as_str().into()];
@@ -165,11 +167,15 @@ pub fn list(
         args.push(asker.into());
         sql += &format!(" and requested_by = ${}", args.len());
     }
+    if let Some(user) = concerned {
+        args.push(user.into());
+        sql += &format!(" and (requested_by = ${} or deciders <> 'asker' or four_eyes = 1)", args.len());
+    }
     sql += " order by id desc limit 1000";
     tx.query(&sql, &args)?.into_iter().map(read).collect()
 }
 
-/// Pending → approved or rejected. False when it was no longer pending.
+/// Pending → approved, rejected or withdrawn. False when it was no longer pending.
 pub fn decide(
     tx: &mut dyn Tx,
     id: &str,

@@ -8,5 +8,7 @@ pub mod life;
 mod service;
 
 pub use consume::{Approval, Consume, NotConsumed, consume};
-pub use service::{Decided, Edit, Request, decide, effective, lapse, readable_args, request, status_at, void_turn, withdraw};
+pub use service::{
+    Decided, Edit, Request, decide, effective, end_open, exact_args, lapse, masked, request, status_at,
+};
 pub use store::repo::approvals::ApprovalRow;

@@ -29,12 +29,12 @@ fn stored(vault: Option<&Vault>, id: &str, args: &Value) -> Result<Stored, Vault
 }
 
 /// The value with everything masked whose name says that it is secret.
-fn masked(value: &Value) -> Value {
+pub fn masked(value: &Value) -> Value {
     match value {
         Value::Object(map) => map
             .iter()
             .map(|(key, item)| {
-                let item = if text::is_secret_name(key) && !item.is_null() { "********".into() } else { masked(item) };
+                let item = if text::is_secret_name(key) && !item.is_null() { text::MASK.into() } else { masked(item) };
                 (key.clone(), item)
             })
             .collect::<serde_json::Map<_, _>>()
@@ -44,19 +44,17 @@ fn masked(value: &Value) -> Value {
     }
 }
 
-/// The arguments as they may be shown: those a person edited before those the model wrote, secrets masked.
-pub fn readable_args(row: &ApprovalRow) -> Value {
-    serde_json::from_str(row.edited_args.as_deref().unwrap_or(&row.args)).unwrap_or_default()
-}
-
 /// The exact arguments that were approved.
-pub(super) fn exact_args(vault: Option<&Vault>, row: &ApprovalRow) -> Result<Value, VaultError> {
+///
+/// # Errors
+/// They are sealed and cannot be opened, or damaged.
+pub fn exact_args(vault: Option<&Vault>, row: &ApprovalRow) -> Result<Value, VaultError> {
     let (text, sealed) = match &row.edited_args {
         Some(text) => (text, &row.edited_sealed),
         None => (&row.args, &row.args_sealed),
     };
     match (sealed, vault) {
-        (None, _) => serde_json::from_str(text).map_err(|_| VaultError::unavailable()),
+        (None, _) => serde_json::from_str(text).map_err(|_| VaultError::Format),
         (Some(sealed), Some(vault)) => vault.open(&Context::approval_args(&row.id), sealed),
         (Some(_), None) => Err(VaultError::unavailable()),
     }
@@ -213,21 +211,6 @@ pub fn decide(
     Ok(Decided::Done(Box::new(row)))
 }
 
-/// Takes an open question back.
-///
-/// # Errors
-/// Of the store.
-pub fn withdraw(
-    tx: &mut dyn Tx,
-    now: Micros,
-    void_seconds: i64,
-    partition: &Partition,
-    id: &str,
-    who: &Who<'_>,
-) -> Result<Decided, StoreError> {
-    decide(tx, now, void_seconds, partition, id, who, Act::Withdraw, None, None)
-}
-
 /// Writes down what time has done to a record: pending → expired, approved → void.
 ///
 /// # Errors
@@ -246,12 +229,19 @@ pub fn lapse(tx: &mut dyn Tx, now: Micros, void_seconds: i64, mut row: ApprovalR
     Ok(row)
 }
 
-/// Ends what is open for a turn that is over: open questions are withdrawn, a yes that has not run is void.
+/// Ends what is open for a turn, or for one call of it: open questions are withdrawn, a yes that has not run is void.
 ///
 /// # Errors
 /// Of the store.
-pub fn void_turn(tx: &mut dyn Tx, now: Micros, turn_id: &str, actor: &str, reason: &str) -> Result<(), StoreError> {
-    for row in repo::of_turn(tx, turn_id)? {
+pub fn end_open(
+    tx: &mut dyn Tx,
+    now: Micros,
+    turn_id: &str,
+    call: Option<u32>,
+    actor: &str,
+    reason: &str,
+) -> Result<(), StoreError> {
+    for row in repo::of_turn(tx, turn_id)?.into_iter().filter(|row| call.is_none_or(|call| row.ordinal == call)) {
         let to = match row.status {
             Status::Pending => Status::Withdrawn,
             Status::Approved => Status::Void,

@@ -43,7 +43,7 @@ impl Confirm {
             Some(Action::LayerClose) => return Done::Close,
             Some(Action::LayerEnter) => {
                 let right = self.word.as_deref().is_none_or(|word| word == self.typed.text().trim());
-                if let (true, Some(then)) = (right, self.then.take()) {
+                if right && let Some(then) = self.then.take() {
                     then(ctx);
                     return Done::Close;
                 }

@@ -1,0 +1,50 @@
+//! The scope that tools run in, and asking for it anew.
+
+use crate::{Admitted, Caller, Engine, Host};
+use contract::operation::{Effect, Gates};
+use contract::{Result, StudioError};
+use rules::partition::Partition;
+use rules::scope::{BoundRequest, ScopeAgent, ToolScope};
+use runtime::Standing;
+use std::sync::Arc;
+use store::repo::agents::Head;
+
+impl Admitted {
+    /// The request that tools run in, of this agent or of none: on a plain host it carries no scope.
+    pub(crate) fn bind(&self, partition: &Partition, agent: Option<&Head>) -> BoundRequest {
+        let scope = || ToolScope {
+            caller: self.scope.clone(),
+            agent: agent.map(|head| ScopeAgent {
+                agent_id: head.id.clone(),
+                name: head.name.clone(),
+                owner: Some(head.owner.clone()),
+                tenant: partition.as_tenant().map(str::to_owned),
+                visibility: head.visibility,
+            }),
+        };
+        BoundRequest { scope: (self.host == Host::OptedIn).then(scope) }
+    }
+}
+
+impl Engine {
+    /// What the caller may do with this agent whenever a turn asks: admitted anew, and the agent must still be the same and
+    /// visible to them.
+    pub(crate) fn standing(&self, who: &Admitted, agent: &Head) -> Standing {
+        let engine = self.clone();
+        let caller = Caller { sign_in: Some(who.sign_in.clone()), ..Caller::default() };
+        let (id, name) = (agent.id.clone(), agent.name.clone());
+        Arc::new(move || {
+            let (engine, caller, id, name) = (engine.clone(), caller.clone(), id.clone(), name.clone());
+            Box::pin(async move { engine.still(caller, &id, &name).await })
+        })
+    }
+
+    async fn still(&self, caller: Caller, id: &str, name: &str) -> Result<BoundRequest> {
+        let who = self.admit(caller, &Gates::RECORD, Effect::Run).await?;
+        let (head, _) = self.visible(&who, name).await?;
+        if head.id != id {
+            return Err(StudioError::not_found("Agent", name));
+        }
+        Ok(who.bind(who.partition()?, Some(&head)))
+    }
+}
