@@ -300,13 +300,17 @@ fn variables() -> impl Iterator<Item = (String, String)> {
     std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
 }
 
+/// A value as one word of a shell, so that a printed command can be pasted whatever names stand in it.
+fn shell_word(value: &str) -> String {
+    let plain = !value.is_empty() && value.chars().all(|c| c.is_ascii_alphanumeric() || "/._-@+:".contains(c));
+    if plain { value.to_owned() } else { format!("'{}'", value.replace('\'', r"'\''")) }
+}
+
 /// The start of a command that reaches the same home as the same person from another terminal.
 fn again(global: &Global) -> String {
     let mut command = "astudio".to_owned();
     let mut push = |flag: &str, value: &str| {
-        let plain = !value.is_empty() && value.chars().all(|c| c.is_ascii_alphanumeric() || "/._-@+:".contains(c));
-        let value = if plain { value.to_owned() } else { format!("'{}'", value.replace('\'', r"'\''")) };
-        command.push_str(&format!(" {flag} {value}"));
+        command.push_str(&format!(" {flag} {}", shell_word(value)));
     };
     if let Some(home) = &global.home {
         push("--home", &home.to_string_lossy());

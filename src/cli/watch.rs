@@ -81,7 +81,9 @@ fn standing(ctx: &Ctx, answer: &AskAnswer) -> Exit {
         TurnStatus::Waiting => {
             note(format!(
                 "The turn waits for a person. Go on with: {} ask --resume {} --agent {}",
-                ctx.again, answer.session, answer.agent_name
+                ctx.again,
+                super::shell_word(&answer.session),
+                answer.agent_name
             ));
             Exit::Waiting
         }

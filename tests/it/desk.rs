@@ -153,7 +153,10 @@ async fn a_turn_that_was_stopped_runs_no_write_whatever_was_approved() {
         let late = ben.decide(&approval.id, json!({ "decision": "approve" })).await.unwrap_err();
         assert_eq!((late.status, late.code.as_str()), (409, "already_decided"));
     }
-    assert_eq!((ben.order(1003).await["status"].clone(), ben.order(1007).await["status"].clone()), (json!("open"), json!("open")));
+    assert_eq!(
+        (ben.order(1003).await["status"].clone(), ben.order(1007).await["status"].clone()),
+        (json!("open"), json!("open"))
+    );
 }
 
 #[tokio::test]

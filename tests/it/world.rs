@@ -140,10 +140,7 @@ pub fn caller(user: &str, plain: bool) -> Caller {
         claims: if plain { Value::Null } else { scope(user) },
         ..SignIn::default()
     };
-    Caller {
-        sign_in: Some(sign_in),
-        ..Caller::default()
-    }
+    Caller { sign_in: Some(sign_in), ..Caller::default() }
 }
 
 struct Claims;
@@ -165,15 +162,8 @@ impl ModelSource for NoModels {
         Ok((provider.into(), model.into()))
     }
 
-    async fn connect(
-        &self,
-        _: &str,
-        _: Option<&Secret>,
-    ) -> std::result::Result<Arc<dyn ModelClient>, ModelError> {
-        Err(ModelError::new(
-            ModelErrorKind::Unsupported,
-            "This world has no models.",
-        ))
+    async fn connect(&self, _: &str, _: Option<&Secret>) -> std::result::Result<Arc<dyn ModelClient>, ModelError> {
+        Err(ModelError::new(ModelErrorKind::Unsupported, "This world has no models."))
     }
 
     fn needs_key(&self, _: &str) -> bool {
@@ -220,11 +210,9 @@ fn registry() -> Registry {
     let object = || json!({ "type": "object" });
     let stuck = Method::with_schema("stuck", "Reads nothing.", object()).reads();
     let stuck = HostTool::new("hx_stuck", stuck, || Ok(Arc::new(Stuck)));
-    let notes = HostToolkit::new("hx_notes", "hx", "Notes of the host.", || {
-        Ok(Arc::new(Notes))
-    })
-    .method(Method::with_schema("list_notes", "Lists notes.", object()).reads())
-    .method(Method::with_schema("add_note", "Adds a note.", object()));
+    let notes = HostToolkit::new("hx_notes", "hx", "Notes of the host.", || Ok(Arc::new(Notes)))
+        .method(Method::with_schema("list_notes", "Lists notes.", object()).reads())
+        .method(Method::with_schema("add_note", "Adds a note.", object()));
     let mut registry = Registry::default();
     let rejected = registry.register(HostTools::new("hx_").toolkit(notes).tool(stuck));
     assert!(rejected.is_empty(), "{rejected:?}");
@@ -242,22 +230,14 @@ impl World {
         let world = Self::empty(setup);
         let create = async |user: &str, name: &str, more: Value| {
             let mut body = json!({ "name": name, "llm": "anthropic:x", "description": format!("About {name}.") });
-            body.as_object_mut()
-                .unwrap()
-                .extend(more.as_object().unwrap().clone());
-            world
-                .call::<agents::CreateAgent>(user, ask().json(body))
-                .await
-                .ok();
+            body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+            world.call::<agents::CreateAgent>(user, ask().json(body)).await.ok();
         };
         create("u1", "a-private", json!({})).await;
         create("u1", "a-tenant", json!({ "visibility": "tenant" })).await;
         create("u1", "a-groups", json!({})).await;
         let groups = json!({ "visibility": "groups", "allowed_groups": ["g1"] });
-        world
-            .call::<agents::SetAgentVisibility>("adm", at("a-groups").json(groups))
-            .await
-            .ok();
+        world.call::<agents::SetAgentVisibility>("adm", at("a-groups").json(groups)).await.ok();
         create("u9", "b-agent", json!({})).await;
         create("p1", "g-agent", json!({})).await;
         world
@@ -277,21 +257,13 @@ impl World {
         if let Some(pbac) = setup.pbac.clone() {
             tenants = tenants.pbac(pbac);
         }
-        Self {
-            tenants: tenants.build(),
-            plain: builder().build(),
-            store,
-            _home: home,
-        }
+        Self { tenants: tenants.build(), plain: builder().build(), store, _home: home }
     }
 
     /// The host on which this user is known, and the user as its caller.
     pub fn host(&self, user: &str) -> (&Engine, Caller) {
         let plain = user.starts_with('p');
-        (
-            if plain { &self.plain } else { &self.tenants },
-            caller(user, plain),
-        )
+        (if plain { &self.plain } else { &self.tenants }, caller(user, plain))
     }
 
     /// Calls an operation as this user.
@@ -300,10 +272,7 @@ impl World {
         Engine: Serve<O>,
     {
         let (engine, caller) = self.host(user);
-        let caller = Caller {
-            route_tenant: ask.route_tenant,
-            ..caller
-        };
+        let caller = Caller { route_tenant: ask.route_tenant, ..caller };
         answer::<O>(engine.call::<O>(caller, ask.wire).await)
     }
 
@@ -318,12 +287,7 @@ impl World {
         let mut rows = Vec::new();
         for table in ["agents", "agent_versions", "agent_tooling", "audit"] {
             let sql = format!("select '{table}', * from {table} order by 1, 2, 3");
-            rows.extend(
-                self.store
-                    .read::<_, store::StoreError, _>(|tx| tx.query(&sql, &[]))
-                    .await
-                    .unwrap(),
-            );
+            rows.extend(self.store.read::<_, store::StoreError, _>(|tx| tx.query(&sql, &[])).await.unwrap());
         }
         rows
     }
@@ -334,10 +298,7 @@ pub fn answer<O: Operation>(reply: Result<O::Reply>) -> Answer {
     match reply.map(|reply| reply.into_wire(O::OK)) {
         Ok(WireReply::Json(status, body)) => Answer { status, body },
         Ok(WireReply::Events(..)) => panic!("{} answers with a stream", O::ID),
-        Err(refusal) => Answer {
-            status: refusal.status,
-            body: refusal.body(),
-        },
+        Err(refusal) => Answer { status: refusal.status, body: refusal.body() },
     }
 }
 

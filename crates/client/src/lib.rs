@@ -63,7 +63,11 @@ impl Client {
     /// 404 `route_not_found` for an unknown id, else the operation's refusals.
     pub async fn call_by_id(&self, id: &str, request: WireRequest) -> Result<WireReply> {
         let entry = entry(id).ok_or_else(|| {
-            StudioError::new(contract::Code::RouteNotFound, 404, format!("There is no operation '{id}'. `astudio api` lists them."))
+            StudioError::new(
+                contract::Code::RouteNotFound,
+                404,
+                format!("There is no operation '{id}'. `astudio api` lists them."),
+            )
         })?;
         (entry.call)(self.engine.clone(), self.caller.clone(), request).await
     }

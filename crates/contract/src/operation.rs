@@ -68,8 +68,13 @@ pub enum RoleNeed {
 
 impl Gates {
     /// An operation on records of a tenant.
-    pub const RECORD: Gates =
-        Gates { tenant: TenantNeed::Required, studio: true, pbac: None, authoring: Authoring::Never, role: RoleNeed::None };
+    pub const RECORD: Gates = Gates {
+        tenant: TenantNeed::Required,
+        studio: true,
+        pbac: None,
+        authoring: Authoring::Never,
+        role: RoleNeed::None,
+    };
     /// A list that is empty for a caller without a tenant.
     pub const LIST: Gates = Gates { tenant: TenantNeed::EmptyList, ..Gates::RECORD };
     /// An operation that needs no tenant.

@@ -20,9 +20,7 @@ impl Micros {
 
     /// RFC 3339 with microseconds and `+00:00`.
     pub fn to_rfc3339(self) -> String {
-        DateTime::<Utc>::from_timestamp_micros(self.0)
-            .unwrap_or_default()
-            .to_rfc3339_opts(SecondsFormat::Micros, false)
+        DateTime::<Utc>::from_timestamp_micros(self.0).unwrap_or_default().to_rfc3339_opts(SecondsFormat::Micros, false)
     }
 }
 

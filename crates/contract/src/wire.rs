@@ -223,9 +223,11 @@ impl<T: Serialize + DeserializeOwned + Send + 'static> Reply for Json<T> {
             WireReply::Json(_, value) => serde_json::from_value(value).map(Json).map_err(|e| {
                 StudioError::new(Code::InternalError, 500, format!("The server answered in another shape: {e}."))
             }),
-            WireReply::Events(..) => {
-                Err(StudioError::new(Code::InternalError, 500, "The server answered with a stream where one answer was expected."))
-            }
+            WireReply::Events(..) => Err(StudioError::new(
+                Code::InternalError,
+                500,
+                "The server answered with a stream where one answer was expected.",
+            )),
         }
     }
 }
@@ -248,9 +250,11 @@ impl<E: Serialize + DeserializeOwned + Send + 'static> Reply for Events<E> {
                     .filter_map(|event| async move { Some((event.id, serde_json::from_value(event.data).ok()?)) })
                     .boxed(),
             )),
-            WireReply::Json(..) => {
-                Err(StudioError::new(Code::InternalError, 500, "The server answered at once where a stream was expected."))
-            }
+            WireReply::Json(..) => Err(StudioError::new(
+                Code::InternalError,
+                500,
+                "The server answered at once where a stream was expected.",
+            )),
         }
     }
 }

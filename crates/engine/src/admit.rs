@@ -96,7 +96,11 @@ impl Engine {
         let scope = with_user(scope, &user);
 
         if caller.route_tenant.is_some() && caller.route_tenant != tenant {
-            return Err(StudioError::new(Code::TenantMismatch, 403, "This address belongs to another tenant than your sign-in."));
+            return Err(StudioError::new(
+                Code::TenantMismatch,
+                403,
+                "This address belongs to another tenant than your sign-in.",
+            ));
         }
         if gates.studio && host == Host::OptedIn && !scope.studio_enabled {
             return Err(StudioError::new(Code::StudioDisabled, 404, "Studio is not enabled here."));
@@ -110,7 +114,11 @@ impl Engine {
             return Err(tenant_required());
         }
         if !permits(sign_in.token_scopes.as_deref(), effect) {
-            return Err(StudioError::new(Code::AccessDenied, 403, "The scopes of this token do not allow this operation."));
+            return Err(StudioError::new(
+                Code::AccessDenied,
+                403,
+                "The scopes of this token do not allow this operation.",
+            ));
         }
         let admitted = Admitted { user, host, scope, partition, sign_in, session: caller.session };
         match gates.role {
@@ -118,10 +126,18 @@ impl Engine {
             RoleNeed::Admin if admitted.scope.may_administer || admitted.scope.is_superuser => {}
             RoleNeed::Platform if admitted.scope.is_superuser => {}
             RoleNeed::Admin => {
-                return Err(StudioError::new(Code::AdminRequired, 403, "Only an administrator of the tenant may do this."));
+                return Err(StudioError::new(
+                    Code::AdminRequired,
+                    403,
+                    "Only an administrator of the tenant may do this.",
+                ));
             }
             RoleNeed::Platform => {
-                return Err(StudioError::new(Code::AdminRequired, 403, "Only an administrator of the platform may do this."));
+                return Err(StudioError::new(
+                    Code::AdminRequired,
+                    403,
+                    "Only an administrator of the platform may do this.",
+                ));
             }
         }
         if gates.authoring == Authoring::BeforePbac {

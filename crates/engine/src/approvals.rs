@@ -34,7 +34,8 @@ fn view(row: ApprovalRow, may_decide: bool) -> ApprovalView {
         tenant: (row.partition != "-").then(|| row.partition.clone()),
         args: read(&row.args),
         schema: read(&row.schema),
-        preview: row.preview.as_deref().map(read),
+        // The preview is of the call as it was asked; changed arguments do something else.
+        preview: row.preview.as_deref().filter(|_| row.edited_args.is_none()).map(read),
         edited_args: row.edited_args.as_deref().map(read),
         id: row.id,
         requested_by: row.requested_by,
@@ -81,7 +82,9 @@ impl Engine {
             .filter(|facts| facts.digest() == row.digest)
             .ok_or_else(|| invalid("The tool has changed since it was asked for. Reject it, and ask again.".into()))?;
         if let Some(name) = masked(&args) {
-            return Err(invalid(format!("'{name}' holds the mask of a secret, not its value. Give the value anew, or approve unchanged.")));
+            return Err(invalid(format!(
+                "'{name}' holds the mask of a secret, not its value. Give the value anew, or approve unchanged."
+            )));
         }
         let checked = tools::Args::check(facts, args).map_err(|fault| invalid(format!("{fault}.")))?;
         Edit::new(self.vault.as_deref(), &row.id, checked.value())
@@ -138,8 +141,12 @@ fn masked(args: &Value) -> Option<&str> {
 fn already(row: Option<ApprovalView>) -> StudioError {
     let how = row.as_ref().map_or("answered", |row| row.status.as_str());
     let by = row.as_ref().and_then(|row| row.decided_by.clone()).map(|by| format!(" by {by}")).unwrap_or_default();
-    StudioError::new(Code::AlreadyDecided, 409, format!("This approval is already {how}{by}. An approval is answered once."))
-        .with(json!({ "approval": row }))
+    StudioError::new(
+        Code::AlreadyDecided,
+        409,
+        format!("This approval is already {how}{by}. An approval is answered once."),
+    )
+    .with(json!({ "approval": row }))
 }
 
 impl Serve<ListApprovals> for Engine {
@@ -180,7 +187,13 @@ impl Serve<ListApprovals> for Engine {
 }
 
 impl Serve<GetApproval> for Engine {
-    async fn serve(&self, who: Admitted, path: IdPath, _: Late<NoQuery>, _: Late<NoBody>) -> Result<Json<ApprovalView>> {
+    async fn serve(
+        &self,
+        who: Admitted,
+        path: IdPath,
+        _: Late<NoQuery>,
+        _: Late<NoBody>,
+    ) -> Result<Json<ApprovalView>> {
         let (row, may_decide) = self.approval(&who, &path.id).await?;
         Ok(Json(view(row, may_decide)))
     }
@@ -212,13 +225,25 @@ impl Serve<DecideApproval> for Engine {
 }
 
 impl Serve<WithdrawApproval> for Engine {
-    async fn serve(&self, who: Admitted, path: IdPath, _: Late<NoQuery>, _: Late<NoBody>) -> Result<Json<ApprovalView>> {
+    async fn serve(
+        &self,
+        who: Admitted,
+        path: IdPath,
+        _: Late<NoQuery>,
+        _: Late<NoBody>,
+    ) -> Result<Json<ApprovalView>> {
         self.act(&who, &path.id, Act::Withdraw, None, None).await
     }
 }
 
 impl Serve<ReaskApproval> for Engine {
-    async fn serve(&self, who: Admitted, path: IdPath, _: Late<NoQuery>, _: Late<NoBody>) -> Result<Json<ApprovalView>> {
+    async fn serve(
+        &self,
+        who: Admitted,
+        path: IdPath,
+        _: Late<NoQuery>,
+        _: Late<NoBody>,
+    ) -> Result<Json<ApprovalView>> {
         let (row, _) = self.approval(&who, &path.id).await?;
         let over = matches!(row.status, ApprovalStatus::Expired | ApprovalStatus::Void);
         if row.requested_by != who.user || !over || row.replaced_by.is_some() {
@@ -242,10 +267,15 @@ impl Serve<ReaskApproval> for Engine {
         };
         let new = self.runtime.ask_again(ask, &row).await?;
         let new = new.ok_or_else(|| {
-            StudioError::new(Code::AlreadyDecided, 409, "The call was refused when it was asked again; see the transcript.")
+            StudioError::new(
+                Code::AlreadyDecided,
+                409,
+                "The call was refused when it was asked again; see the transcript.",
+            )
         })?;
-        let may_decide = approvals::effective(new.clone(), &person(&who), Micros::now(), self.runtime.settings().void_seconds)
-            .is_some_and(|(_, may)| may);
+        let may_decide =
+            approvals::effective(new.clone(), &person(&who), Micros::now(), self.runtime.settings().void_seconds)
+                .is_some_and(|(_, may)| may);
         Ok(Json(view(new, may_decide)))
     }
 }

@@ -6,6 +6,7 @@
 
 pub mod admit;
 pub mod agents;
+pub mod approvals;
 pub mod audit;
 pub mod caller;
 pub mod catalog;
@@ -17,11 +18,10 @@ pub mod me;
 pub mod people;
 pub mod serve;
 mod standing;
-pub mod tokens;
-pub mod turns;
-pub mod tools;
 pub mod test;
-pub mod approvals;
+pub mod tokens;
+pub mod tools;
+pub mod turns;
 
 pub use admit::{Admitted, Host};
 pub use caller::{Caller, ScopeResolver, SignIn};

@@ -30,9 +30,14 @@ impl Engine {
     /// What the caller may do with this agent whenever a turn asks: admitted anew, and the agent must still be the same and
     /// visible to them.
     pub(crate) fn standing(&self, who: &Admitted, agent: &Head) -> Standing {
+        self.standing_by(who, &agent.id, &agent.name)
+    }
+
+    /// The same by the agent's id and name.
+    pub(crate) fn standing_by(&self, who: &Admitted, id: &str, name: &str) -> Standing {
         let engine = self.clone();
         let caller = Caller { sign_in: Some(who.sign_in.clone()), ..Caller::default() };
-        let (id, name) = (agent.id.clone(), agent.name.clone());
+        let (id, name) = (id.to_owned(), name.to_owned());
         Arc::new(move || {
             let (engine, caller, id, name) = (engine.clone(), caller.clone(), id.clone(), name.clone());
             Box::pin(async move { engine.still(caller, &id, &name).await })

@@ -3,8 +3,8 @@
 use crate::{Admitted, Engine, Serve};
 use contract::ops::common::NamePath;
 use contract::ops::test::{
-    Ask, AskAnswer, AskBody, AskStream, EndTest, ListTestSessions, SessionQuery, TestEnded, TestSessions, TestTranscript,
-    Transcript,
+    Ask, AskAnswer, AskBody, AskStream, EndTest, ListTestSessions, SessionQuery, TestEnded, TestSessions,
+    TestTranscript, Transcript,
 };
 use contract::turn::{TurnStatus, Watched};
 use contract::wire::{Events, Json, Late, NoBody, NoQuery};
@@ -144,7 +144,11 @@ impl Serve<EndTest> for Engine {
             Some(session) => self.runtime.end_session(who.partition()?, &session.id, &who.user).await?,
             None => false,
         };
-        let message = if ended { "The test session has ended. Its transcript stays." } else { "There was no test session to end." };
+        let message = if ended {
+            "The test session has ended. Its transcript stays."
+        } else {
+            "There was no test session to end."
+        };
         Ok(Json(TestEnded { message: message.into(), agent_name: head.name }))
     }
 }
@@ -174,7 +178,8 @@ impl Serve<Transcript> for Engine {
         let (head, _) = self.visible(&who, &path.name).await?;
         let name = session_name(&who, query.open()?, None)?;
         let shown = name.clone().unwrap_or_else(|| "default".into());
-        let session = self.own_session(&who, &head, name).await?.ok_or_else(|| StudioError::not_found("Session", &shown))?;
+        let session =
+            self.own_session(&who, &head, name).await?.ok_or_else(|| StudioError::not_found("Session", &shown))?;
         let turns = self.runtime.transcript(&session.id).await?;
         Ok(Json(TestTranscript { session: session.name, turns }))
     }

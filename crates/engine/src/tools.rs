@@ -39,7 +39,8 @@ impl Serve<ExecuteTool> for Engine {
                 lookup: &lookup,
             };
             self.policy.check_slug(&request, entry.slug()).map_err(|refusal| {
-                StudioError::new(Code::ToolingNotPermitted, refusal.status(), refusal.to_string()).with(refusal.details())
+                StudioError::new(Code::ToolingNotPermitted, refusal.status(), refusal.to_string())
+                    .with(refusal.details())
             })?;
         }
         let partition = who.partition.clone().unwrap_or(rules::partition::Partition::GLOBAL);
@@ -63,11 +64,9 @@ impl Serve<ExecuteTool> for Engine {
             Err(error) if error.code == Code::ServerManaged => return Err(error),
             other => other,
         };
-        let bound = entry
-            .build()
-            .ok()
-            .and_then(|bound| bound.into_iter().next())
-            .ok_or_else(|| StudioError::new(Code::InstantiationFailed, 500, "The tool could not be built. The log has the details."))?;
+        let bound = entry.build().ok().and_then(|bound| bound.into_iter().next()).ok_or_else(|| {
+            StudioError::new(Code::InstantiationFailed, 500, "The tool could not be built. The log has the details.")
+        })?;
         let args = args?;
         let cleared = Cleared::unenforced(&bound, scope, args)
             .map_err(|why| StudioError::new(Code::ConfirmationRequired, 403, format!("{why}.")))?;
@@ -77,12 +76,8 @@ impl Serve<ExecuteTool> for Engine {
             tracing::warn!(slug = entry.slug(), why, "a tool could not be closed");
         }
         if result.code.as_deref() == Some(Code::ToolScopeUnavailable.as_str()) {
-            return Err(StudioError::new(
-                Code::ToolScopeUnavailable,
-                403,
-                result.error.clone().unwrap_or_default(),
-            )
-            .with(json!({ "reason": result.value["reason"] })));
+            return Err(StudioError::new(Code::ToolScopeUnavailable, 403, result.error.clone().unwrap_or_default())
+                .with(json!({ "reason": result.value["reason"] })));
         }
         Ok(Json(answer(result)))
     }

@@ -43,8 +43,9 @@ impl Serve<ResumeTurn> for Engine {
 impl Serve<InterruptTurn> for Engine {
     async fn serve(&self, who: Admitted, path: IdPath, _: Late<NoQuery>, _: Late<NoBody>) -> Result<Json<AskAnswer>> {
         let partition = who.partition()?;
-        let (turn, _) = self.runtime.turn(partition, &who.user, &path.id).await?;
-        self.runtime.interrupt(partition, &turn.id, &who.user).await?;
+        let (turn, session) = self.runtime.turn(partition, &who.user, &path.id).await?;
+        let standing = self.standing_by(&who, &session.agent_id, &session.agent_name);
+        self.runtime.interrupt(partition, &turn.id, &who.user, standing).await?;
         self.runtime.view(partition, &turn.id).await.map(Json)
     }
 }

@@ -49,13 +49,7 @@ const PROVIDERS: &[ProviderInfo] = &[
         base_url: Some("https://api.anthropic.com"),
         key_env: &["ANTHROPIC_API_KEY"],
         default_model: Some("claude-opus-5"),
-        models: &[
-            "claude-opus-5-5",
-            "claude-opus-5",
-            "claude-sonnet-5-5",
-            "claude-sonnet-5",
-            "claude-haiku-4-5",
-        ],
+        models: &["claude-opus-5-5", "claude-opus-5", "claude-sonnet-5-5", "claude-sonnet-5", "claude-haiku-4-5"],
         deprecated_models: &["claude-opus-4-0", "claude-sonnet-4-0"],
         ..PLAIN
     },
@@ -65,13 +59,7 @@ const PROVIDERS: &[ProviderInfo] = &[
         base_url: Some("https://api.openai.com/v1"),
         key_env: &["OPENAI_API_KEY"],
         default_model: Some("gpt-5.5"),
-        models: &[
-            "gpt-5.5",
-            "gpt-5.4",
-            "gpt-5.4-mini",
-            "gpt-5.4-nano",
-            "gpt-4.1",
-        ],
+        models: &["gpt-5.5", "gpt-5.4", "gpt-5.4-mini", "gpt-5.4-nano", "gpt-4.1"],
         deprecated_models: &["gpt-4", "gpt-3.5-turbo"],
         ..PLAIN
     },
@@ -82,12 +70,7 @@ const PROVIDERS: &[ProviderInfo] = &[
         base_url: Some("https://generativelanguage.googleapis.com"),
         key_env: &["GEMINI_API_KEY", "GOOGLE_API_KEY"],
         default_model: Some("gemini-3.8-flash"),
-        models: &[
-            "gemini-3.8-flash",
-            "gemini-3.5-flash-lite",
-            "gemini-2.5-pro",
-            "gemini-2.5-flash",
-        ],
+        models: &["gemini-3.8-flash", "gemini-3.5-flash-lite", "gemini-2.5-pro", "gemini-2.5-flash"],
         ..PLAIN
     },
     ProviderInfo {
@@ -96,12 +79,7 @@ const PROVIDERS: &[ProviderInfo] = &[
         base_url: Some("https://api.groq.com/openai/v1"),
         key_env: &["GROQ_API_KEY"],
         default_model: Some("openai/gpt-oss-120b"),
-        models: &[
-            "openai/gpt-oss-120b",
-            "openai/gpt-oss-20b",
-            "llama-3.3-70b-versatile",
-            "llama-3.1-8b-instant",
-        ],
+        models: &["openai/gpt-oss-120b", "openai/gpt-oss-20b", "llama-3.3-70b-versatile", "llama-3.1-8b-instant"],
         ..PLAIN
     },
     ProviderInfo {
@@ -120,12 +98,7 @@ const PROVIDERS: &[ProviderInfo] = &[
         base_url: Some("https://api.mistral.ai"),
         key_env: &["MISTRAL_API_KEY"],
         default_model: Some("mistral-large-latest"),
-        models: &[
-            "mistral-large-latest",
-            "mistral-medium-latest",
-            "mistral-small-latest",
-            "codestral-latest",
-        ],
+        models: &["mistral-large-latest", "mistral-medium-latest", "mistral-small-latest", "codestral-latest"],
         deprecated_models: &["open-mistral-7b", "open-mixtral-8x7b"],
         ..PLAIN
     },
@@ -145,11 +118,7 @@ const PROVIDERS: &[ProviderInfo] = &[
         base_url: Some("https://api.cohere.ai/compatibility/v1"),
         key_env: &["COHERE_API_KEY"],
         default_model: Some("command-a-03-2025"),
-        models: &[
-            "command-a-03-2025",
-            "command-a-reasoning-08-2025",
-            "command-r7b-12-2024",
-        ],
+        models: &["command-a-03-2025", "command-a-reasoning-08-2025", "command-r7b-12-2024"],
         ..PLAIN
     },
     ProviderInfo {
@@ -243,9 +212,7 @@ pub fn providers() -> &'static [ProviderInfo] {
 
 /// The provider called `name`, in any case of letters.
 pub fn provider(name: &str) -> Option<&'static ProviderInfo> {
-    PROVIDERS
-        .iter()
-        .find(|info| info.name.eq_ignore_ascii_case(name))
+    PROVIDERS.iter().find(|info| info.name.eq_ignore_ascii_case(name))
 }
 
 /// A model as an agent names it.
@@ -270,28 +237,18 @@ pub fn parse_llm(text: &str) -> Result<LlmRef, String> {
     if provider.is_empty() {
         return Err("no provider is named; write `provider:model` or `provider`".to_owned());
     }
-    if !provider
-        .chars()
-        .all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.'))
-    {
-        return Err(
-            "a provider's name has only letters, digits, `-`, `_` and `.`; \
+    if !provider.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.')) {
+        return Err("a provider's name has only letters, digits, `-`, `_` and `.`; \
              write `provider:model` or `provider`"
-                .to_owned(),
-        );
+            .to_owned());
     }
     if model == Some("") {
-        return Err(format!(
-            "no model is named after `{provider}:`; name one, or write `{provider}` for its default"
-        ));
+        return Err(format!("no model is named after `{provider}:`; name one, or write `{provider}` for its default"));
     }
     if model.is_some_and(|model| model.chars().any(char::is_control)) {
         return Err("a model's name has no control characters".to_owned());
     }
-    Ok(LlmRef {
-        provider: provider.to_ascii_lowercase(),
-        model: model.map(str::to_owned),
-    })
+    Ok(LlmRef { provider: provider.to_ascii_lowercase(), model: model.map(str::to_owned) })
 }
 
 #[cfg(test)]
@@ -322,11 +279,7 @@ mod tests {
             assert!(!info.deprecated_models.iter().any(listed));
             let local = info.kind == ProviderKind::Rehearsal;
             assert_eq!(info.base_url.is_none(), local, "{}", info.name);
-            assert!(
-                info.key_optional || !info.key_env.is_empty(),
-                "{}",
-                info.name
-            );
+            assert!(info.key_optional || !info.key_env.is_empty(), "{}", info.name);
             let same = |other: &&ProviderInfo| other.name == info.name;
             assert_eq!(providers().iter().filter(same).count(), 1);
         }

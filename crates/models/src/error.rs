@@ -43,11 +43,6 @@ pub enum ModelErrorKind {
 impl ModelError {
     /// An error that has no answer of a provider behind it.
     pub fn new(kind: ModelErrorKind, message: impl Into<String>) -> Self {
-        Self {
-            kind,
-            status: None,
-            message: message.into(),
-            body: None,
-        }
+        Self { kind, status: None, message: message.into(), body: None }
     }
 }

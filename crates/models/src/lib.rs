@@ -16,8 +16,8 @@ pub mod rehearsal;
 
 pub use catalog::{LlmRef, ProviderInfo, parse_llm, providers};
 pub use client::{
-    Block, Finish, Message, ModelCall, ModelClient, ModelEvent, ModelRequest, ModelStream, Params,
-    Reply, ToolResultMessage, ToolSpec, Usage,
+    Block, Finish, Message, ModelCall, ModelClient, ModelEvent, ModelRequest, ModelStream, Params, Reply,
+    ToolResultMessage, ToolSpec, Usage,
 };
 pub use error::{ModelError, ModelErrorKind};
 pub use providers::{ProviderConfig, ProviderKind, connect, init};

@@ -9,9 +9,7 @@ use crate::partition::Partition;
 use crate::scope::RequestScope;
 
 /// Who of the tenant sees a record besides those who manage it.
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
-)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Visibility {
     /// Nobody.
@@ -63,10 +61,7 @@ impl std::error::Error for UnknownVisibility {}
 impl FromStr for Visibility {
     type Err = UnknownVisibility;
     fn from_str(text: &str) -> Result<Self, UnknownVisibility> {
-        Self::ALL
-            .into_iter()
-            .find(|value| value.as_str() == text)
-            .ok_or(UnknownVisibility)
+        Self::ALL.into_iter().find(|value| value.as_str() == text).ok_or(UnknownVisibility)
     }
 }
 
@@ -174,11 +169,7 @@ pub struct Verdict {
 }
 
 impl Verdict {
-    const NONE: Self = Self {
-        can_see: false,
-        can_manage: false,
-        access: None,
-    };
+    const NONE: Self = Self { can_see: false, can_manage: false, access: None };
 }
 
 /// The access rule, for every kind of record.
@@ -193,22 +184,13 @@ pub fn access(caller: &Caller, record: &Owned<'_>) -> Verdict {
             if record.tenant.is_some() {
                 return Verdict::NONE;
             }
-            Verdict {
-                can_see: true,
-                can_manage: owns || plain.is_superuser,
-                access: Some(Access::Global),
-            }
+            Verdict { can_see: true, can_manage: owns || plain.is_superuser, access: Some(Access::Global) }
         }
         Caller::OptedIn(scope) => {
             if scope.tenant().is_none() || scope.tenant() != record.tenant {
                 return Verdict::NONE;
             }
-            let grouped = || {
-                record
-                    .allowed_groups
-                    .iter()
-                    .any(|group| scope.groups.contains(group))
-            };
+            let grouped = || record.allowed_groups.iter().any(|group| scope.groups.contains(group));
             let access = if owns {
                 Access::Owner
             } else if scope.may_administer || scope.is_superuser {
@@ -220,11 +202,7 @@ pub fn access(caller: &Caller, record: &Owned<'_>) -> Verdict {
                     Visibility::Groups | Visibility::Private => return Verdict::NONE,
                 }
             };
-            Verdict {
-                can_see: true,
-                can_manage: matches!(access, Access::Owner | Access::Admin),
-                access: Some(access),
-            }
+            Verdict { can_see: true, can_manage: matches!(access, Access::Owner | Access::Admin), access: Some(access) }
         }
     }
 }

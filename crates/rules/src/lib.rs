@@ -16,6 +16,4 @@ pub mod sharing;
 
 pub use access::{Access, Caller, Owned, PlainCaller, Verdict, Visibility, access};
 pub use partition::Partition;
-pub use scope::{
-    BoundRequest, BoundScope, RequestScope, ScopeAgent, ScopeReason, ToolScope, tool_scope_gate,
-};
+pub use scope::{BoundRequest, BoundScope, RequestScope, ScopeAgent, ScopeReason, ToolScope, tool_scope_gate};

@@ -54,35 +54,15 @@ pub struct Bounds {
 
 /// The four parameters.
 pub const MODEL_PARAMS: [Bounds; 4] = [
-    Bounds {
-        field: "temperature",
-        integer: false,
-        limits: &[(Constraint::Ge, 0), (Constraint::Le, 2)],
-    },
-    Bounds {
-        field: "max_tokens",
-        integer: true,
-        limits: &[(Constraint::Gt, 0)],
-    },
-    Bounds {
-        field: "top_k",
-        integer: true,
-        limits: &[(Constraint::Gt, 0)],
-    },
-    Bounds {
-        field: "top_p",
-        integer: false,
-        limits: &[(Constraint::Gt, 0), (Constraint::Le, 1)],
-    },
+    Bounds { field: "temperature", integer: false, limits: &[(Constraint::Ge, 0), (Constraint::Le, 2)] },
+    Bounds { field: "max_tokens", integer: true, limits: &[(Constraint::Gt, 0)] },
+    Bounds { field: "top_k", integer: true, limits: &[(Constraint::Gt, 0)] },
+    Bounds { field: "top_p", integer: false, limits: &[(Constraint::Gt, 0), (Constraint::Le, 1)] },
 ];
 
 impl Bounds {
     fn limit(&self, limit: u8) -> Value {
-        if self.integer {
-            json!(limit)
-        } else {
-            json!(f64::from(limit))
-        }
+        if self.integer { json!(limit) } else { json!(f64::from(limit)) }
     }
 }
 
@@ -106,17 +86,9 @@ pub fn check_model_params(params: &Map<String, Value>) -> Vec<ParamFault> {
         .iter()
         .filter_map(|bounds| {
             let value = params.get(bounds.field).filter(|value| !value.is_null())?;
-            let typed = if bounds.integer {
-                value.is_i64() || value.is_u64()
-            } else {
-                value.is_number()
-            };
+            let typed = if bounds.integer { value.is_i64() || value.is_u64() } else { value.is_number() };
             let Some(number) = value.as_f64().filter(|_| typed) else {
-                let kind = if bounds.integer {
-                    "a whole number"
-                } else {
-                    "a number"
-                };
+                let kind = if bounds.integer { "a whole number" } else { "a number" };
                 return Some(ParamFault {
                     field: bounds.field,
                     constraint: Constraint::Type,
@@ -124,16 +96,14 @@ pub fn check_model_params(params: &Map<String, Value>) -> Vec<ParamFault> {
                     message: format!("{} must be {kind}.", bounds.field),
                 });
             };
-            bounds
-                .limits
-                .iter()
-                .find(|(constraint, limit)| !constraint.holds(number, f64::from(*limit)))
-                .map(|&(constraint, limit)| ParamFault {
+            bounds.limits.iter().find(|(constraint, limit)| !constraint.holds(number, f64::from(*limit))).map(
+                |&(constraint, limit)| ParamFault {
                     field: bounds.field,
                     constraint,
                     limit: bounds.limit(limit),
                     message: format!("{} must be {} {limit}.", bounds.field, constraint.words()),
-                })
+                },
+            )
         })
         .collect()
 }
@@ -144,12 +114,7 @@ mod tests {
 
     fn faults(value: Value) -> Value {
         let found = check_model_params(value.as_object().unwrap_or(&Map::new()));
-        json!(
-            found
-                .iter()
-                .map(|fault| json!([fault.field, fault.constraint, fault.limit]))
-                .collect::<Vec<_>>()
-        )
+        json!(found.iter().map(|fault| json!([fault.field, fault.constraint, fault.limit])).collect::<Vec<_>>())
     }
 
     #[test]
@@ -164,19 +129,10 @@ mod tests {
             assert_eq!(faults(good.clone()), json!([]), "{good}");
         }
         for (bad, expected) in [
-            (
-                json!({"temperature": -0.1}),
-                json!([["temperature", "ge", 0.0]]),
-            ),
-            (
-                json!({"temperature": 2.1}),
-                json!([["temperature", "le", 2.0]]),
-            ),
+            (json!({"temperature": -0.1}), json!([["temperature", "ge", 0.0]])),
+            (json!({"temperature": 2.1}), json!([["temperature", "le", 2.0]])),
             (json!({"max_tokens": 0}), json!([["max_tokens", "gt", 0]])),
-            (
-                json!({"max_tokens": 1.5}),
-                json!([["max_tokens", "type", null]]),
-            ),
+            (json!({"max_tokens": 1.5}), json!([["max_tokens", "type", null]])),
             (json!({"top_k": -1}), json!([["top_k", "gt", 0]])),
             (json!({"top_k": "5"}), json!([["top_k", "type", null]])),
             (json!({"top_p": 0}), json!([["top_p", "gt", 0.0]])),
@@ -184,11 +140,7 @@ mod tests {
             (json!({"top_p": true}), json!([["top_p", "type", null]])),
             (
                 json!({"top_p": 2, "temperature": [], "top_k": 0}),
-                json!([
-                    ["temperature", "type", null],
-                    ["top_k", "gt", 0],
-                    ["top_p", "le", 1.0]
-                ]),
+                json!([["temperature", "type", null], ["top_k", "gt", 0], ["top_p", "le", 1.0]]),
             ),
         ] {
             assert_eq!(faults(bad.clone()), expected, "{bad}");

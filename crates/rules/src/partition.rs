@@ -24,11 +24,7 @@ impl Partition {
     /// # Errors
     /// The name is no tenant name.
     pub fn tenant(name: &str) -> Result<Self, NameError> {
-        if is_tenant_name(name) {
-            Ok(Self(Cow::Owned(name.to_owned())))
-        } else {
-            Err(NameError::Tenant)
-        }
+        if is_tenant_name(name) { Ok(Self(Cow::Owned(name.to_owned()))) } else { Err(NameError::Tenant) }
     }
 
     /// The partition that is stored as `text`.
@@ -36,11 +32,7 @@ impl Partition {
     /// # Errors
     /// The text is neither `-` nor a tenant name.
     pub fn from_stored(text: &str) -> Result<Self, NameError> {
-        if text == "-" {
-            Ok(Self::GLOBAL)
-        } else {
-            Self::tenant(text)
-        }
+        if text == "-" { Ok(Self::GLOBAL) } else { Self::tenant(text) }
     }
 
     /// As it is stored.

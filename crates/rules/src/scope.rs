@@ -191,46 +191,20 @@ mod tests {
     }
 
     fn bound(tenant: Option<&str>, agent: Option<ScopeAgent>) -> BoundRequest {
-        BoundRequest {
-            scope: Some(ToolScope {
-                caller: RequestScope::new(Some("u1"), tenant),
-                agent,
-            }),
-        }
+        BoundRequest { scope: Some(ToolScope { caller: RequestScope::new(Some("u1"), tenant), agent }) }
     }
 
     #[test]
     fn reasons_in_their_order() {
         let reason = |request: Option<&BoundRequest>| tool_scope_gate(request).err();
         assert_eq!(reason(None), Some(ScopeReason::NoContext));
-        assert_eq!(
-            reason(Some(&BoundRequest::default())),
-            Some(ScopeReason::NoScope)
-        );
-        assert_eq!(
-            reason(Some(&bound(None, Some(agent(None))))),
-            Some(ScopeReason::NoTenant)
-        );
-        assert_eq!(
-            reason(Some(&bound(Some(""), None))),
-            Some(ScopeReason::NoTenant)
-        );
-        assert_eq!(
-            reason(Some(&bound(Some("acme"), Some(agent(None))))),
-            Some(ScopeReason::AgentTenantUnset)
-        );
-        assert_eq!(
-            reason(Some(&bound(Some("acme"), Some(agent(Some("")))))),
-            Some(ScopeReason::AgentTenantUnset)
-        );
-        assert_eq!(
-            reason(Some(&bound(Some("acme"), Some(agent(Some("globex")))))),
-            Some(ScopeReason::TenantMismatch)
-        );
-        for request in [
-            bound(Some("acme"), Some(agent(Some("acme")))),
-            bound(Some("acme"), None),
-        ] {
+        assert_eq!(reason(Some(&BoundRequest::default())), Some(ScopeReason::NoScope));
+        assert_eq!(reason(Some(&bound(None, Some(agent(None))))), Some(ScopeReason::NoTenant));
+        assert_eq!(reason(Some(&bound(Some(""), None))), Some(ScopeReason::NoTenant));
+        assert_eq!(reason(Some(&bound(Some("acme"), Some(agent(None))))), Some(ScopeReason::AgentTenantUnset));
+        assert_eq!(reason(Some(&bound(Some("acme"), Some(agent(Some("")))))), Some(ScopeReason::AgentTenantUnset));
+        assert_eq!(reason(Some(&bound(Some("acme"), Some(agent(Some("globex")))))), Some(ScopeReason::TenantMismatch));
+        for request in [bound(Some("acme"), Some(agent(Some("acme")))), bound(Some("acme"), None)] {
             assert_eq!(tool_scope_gate(Some(&request)).unwrap().tenant(), "acme");
         }
     }
@@ -242,10 +216,7 @@ mod tests {
         assert_eq!(scope.tenant(), None);
         assert_eq!(scope.user_id(), Some("u1"));
         assert!(scope.may_author && scope.studio_enabled);
-        assert_eq!(
-            serde_json::to_string(&scope).unwrap(),
-            text.replace("\"tenant\":\"\"", "\"tenant\":null")
-        );
+        assert_eq!(serde_json::to_string(&scope).unwrap(), text.replace("\"tenant\":\"\"", "\"tenant\":null"));
         let bare: RequestScope = serde_json::from_str("{}").unwrap();
         assert_eq!(bare, RequestScope::default());
         assert!(serde_json::from_str::<RequestScope>(r#"{"is_superuser":"yes"}"#).is_err());
@@ -253,14 +224,7 @@ mod tests {
 
     #[test]
     fn partitions_of_scopes() {
-        assert_eq!(
-            RequestScope::new(None, Some("acme"))
-                .partition()
-                .unwrap()
-                .unwrap()
-                .as_str(),
-            "acme"
-        );
+        assert_eq!(RequestScope::new(None, Some("acme")).partition().unwrap().unwrap().as_str(), "acme");
         assert_eq!(RequestScope::new(None, None).partition(), Ok(None));
         // The stored form of GLOBAL is no way into it.
         assert!(RequestScope::new(None, Some("-")).partition().is_err());

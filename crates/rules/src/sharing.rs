@@ -32,16 +32,10 @@ impl SharingError {
 impl fmt::Display for SharingError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::TenantRequired => {
-                "Without a tenant a record can only be private, without groups."
-            }
-            Self::GroupsRequired => {
-                "The visibility groups needs at least one group in allowed_groups."
-            }
+            Self::TenantRequired => "Without a tenant a record can only be private, without groups.",
+            Self::GroupsRequired => "The visibility groups needs at least one group in allowed_groups.",
             Self::GroupsNotAllowed => "allowed_groups may hold only groups you belong to.",
-            Self::InvalidVisibility => {
-                "allowed_groups must be empty unless the visibility is groups."
-            }
+            Self::InvalidVisibility => "allowed_groups must be empty unless the visibility is groups.",
         })
     }
 }
@@ -54,11 +48,7 @@ impl std::error::Error for SharingError {}
 ///
 /// # Errors
 /// The first of the errors that holds, in their order.
-pub fn check_sharing(
-    caller: &Caller,
-    visibility: Visibility,
-    allowed_groups: &[String],
-) -> Result<(), SharingError> {
+pub fn check_sharing(caller: &Caller, visibility: Visibility, allowed_groups: &[String]) -> Result<(), SharingError> {
     let Some(scope) = caller.scope().filter(|scope| scope.tenant().is_some()) else {
         return if visibility == Visibility::Private && allowed_groups.is_empty() {
             Ok(())
@@ -67,21 +57,13 @@ pub fn check_sharing(
         };
     };
     if visibility != Visibility::Groups {
-        return if allowed_groups.is_empty() {
-            Ok(())
-        } else {
-            Err(SharingError::InvalidVisibility)
-        };
+        return if allowed_groups.is_empty() { Ok(()) } else { Err(SharingError::InvalidVisibility) };
     }
     if allowed_groups.is_empty() {
         return Err(SharingError::GroupsRequired);
     }
     let exempt = scope.may_administer || scope.is_superuser;
-    if exempt
-        || allowed_groups
-            .iter()
-            .all(|group| scope.groups.contains(group))
-    {
+    if exempt || allowed_groups.iter().all(|group| scope.groups.contains(group)) {
         Ok(())
     } else {
         Err(SharingError::GroupsNotAllowed)
@@ -111,16 +93,8 @@ mod tests {
         let superuser = caller(Some("acme"), false, true);
         let nobody = caller(None, true, true);
         let empty = caller(Some(""), false, false);
-        let plain = Caller::Plain(PlainCaller {
-            user_id: Some("p1".into()),
-            is_superuser: true,
-        });
-        type Case<'a> = (
-            &'a Caller,
-            Visibility,
-            &'a [&'a str],
-            Result<(), SharingError>,
-        );
+        let plain = Caller::Plain(PlainCaller { user_id: Some("p1".into()), is_superuser: true });
+        type Case<'a> = (&'a Caller, Visibility, &'a [&'a str], Result<(), SharingError>);
         let cases: &[Case<'_>] = &[
             (&member, Private, &[], Ok(())),
             (&member, Tenant, &[], Ok(())),
@@ -147,11 +121,7 @@ mod tests {
         ];
         for (caller, visibility, groups, expected) in cases {
             let groups: Vec<String> = groups.iter().map(|group| (*group).to_owned()).collect();
-            assert_eq!(
-                check_sharing(caller, *visibility, &groups),
-                *expected,
-                "{caller:?} {visibility} {groups:?}"
-            );
+            assert_eq!(check_sharing(caller, *visibility, &groups), *expected, "{caller:?} {visibility} {groups:?}");
         }
     }
 }

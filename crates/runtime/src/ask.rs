@@ -56,9 +56,14 @@ impl Runtime {
         let found = self.find(&ask).await?;
         let (session, version) = (found.session, found.version);
         let llm = ask.model.as_ref().or(session.model.as_ref()).or(version.llm.as_ref()).ok_or_else(|| {
-            StudioError::new(Code::Unavailable, 503, "This agent has no model. Give it one, such as 'rehearsal:greeter'.")
+            StudioError::new(
+                Code::Unavailable,
+                503,
+                "This agent has no model. Give it one, such as 'rehearsal:greeter'.",
+            )
         })?;
-        let (provider, model) = self.models.resolve(llm).map_err(|why| StudioError::new(Code::Unavailable, 503, why))?;
+        let (provider, model) =
+            self.models.resolve(llm).map_err(|why| StudioError::new(Code::Unavailable, 503, why))?;
         self.instance(&ask.partition, &session.id, &version)?;
         let key_source = self.key_source(&provider, &ask.user, &ask.key).await?;
 
@@ -165,8 +170,11 @@ struct Found {
 /// The log of a turn that starts with a call.
 fn planned(call: PlannedCall) -> [TurnEvent; 2] {
     use contract::chat::{Block, Finish, ModelCall};
-    let block =
-        Block::Call(ModelCall { id: call.model_call_id.clone(), name: call.tool.clone(), args_text: call.args_text.clone() });
+    let block = Block::Call(ModelCall {
+        id: call.model_call_id.clone(),
+        name: call.tool.clone(),
+        args_text: call.args_text.clone(),
+    });
     [
         TurnEvent::ModelAsked { step: 1, attempt: 1, cut: 0 },
         TurnEvent::ModelReplied { blocks: vec![block], calls: vec![call], usage: None, finish: Finish::ToolCalls },

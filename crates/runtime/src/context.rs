@@ -21,7 +21,11 @@ pub(crate) fn messages_of(state: &State) -> Vec<Message> {
     if let Some((_, text)) = &state.ended
         && !matches!(messages.last(), Some(Message::Assistant { .. }))
     {
-        let text = if text.is_empty() { "(No answer was given.)".to_owned() } else { format!("(No answer was given: {text})") };
+        let text = if text.is_empty() {
+            "(No answer was given.)".to_owned()
+        } else {
+            format!("(No answer was given: {text})")
+        };
         messages.push(Message::Assistant { blocks: vec![Block::Text { text }] });
     }
     messages

@@ -2,9 +2,9 @@
 
 use crate::agent;
 use crate::ask::Ask;
+use crate::standing::{Standing, nobody};
 use crate::turn::lease::Taken;
 use crate::turn::state::{CallState, State};
-use crate::standing::{Standing, nobody};
 use crate::{Runtime, RuntimeError, store_refusal};
 use contract::ops::approvals::ApprovalStatus;
 use contract::turn::{PlannedCall, TurnEvent, TurnStatus};
@@ -80,7 +80,13 @@ impl Runtime {
     ///
     /// # Errors
     /// Of the store.
-    pub async fn interrupt(&self, partition: &Partition, turn: &str, by: &str) -> Result<(), StudioError> {
+    pub async fn interrupt(
+        &self,
+        partition: &Partition,
+        turn: &str,
+        by: &str,
+        standing: Standing,
+    ) -> Result<(), StudioError> {
         let (id, user) = (turn.to_owned(), by.to_owned());
         // In one transaction with the wish: no approval that was given before can be consumed after it.
         self.store
@@ -92,7 +98,8 @@ impl Runtime {
             })
             .await
             .map_err(store_refusal)?;
-        self.spawn(partition.clone(), turn.to_owned(), nobody());
+        // A call that had started when its process died may be known to its tool, which is asked for the person who stops.
+        self.spawn(partition.clone(), turn.to_owned(), standing);
         let over = self.settled(partition, turn, Duration::from_secs(3600));
         // A write that runs is let to its end; the caller is told how the turn stands meanwhile.
         tokio::time::timeout(Duration::from_secs(10), over).await.unwrap_or(Ok(()))
@@ -154,7 +161,7 @@ impl Runtime {
             .map_err(store_refusal)?
             .filter(|turn| !turn.status.is_over());
         if let Some(turn) = open {
-            self.interrupt(partition, &turn.id, by).await?;
+            self.interrupt(partition, &turn.id, by, nobody()).await?;
         }
         self.instances.retire(&format!("session:{session_id}"));
         let id = session_id.to_owned();

@@ -25,12 +25,16 @@ impl From<RuntimeError> for StudioError {
         match error {
             RuntimeError::Refused(refusal) => refusal,
             RuntimeError::Store(error) => store_refusal(error),
-            RuntimeError::Stopping => {
-                StudioError::new(Code::Unavailable, 503, "This program is about to end. The turn can be taken up again.")
-            }
-            RuntimeError::LeaseLost => {
-                StudioError::new(Code::Unavailable, 503, "Another process works on this turn. Look at it again in a moment.")
-            }
+            RuntimeError::Stopping => StudioError::new(
+                Code::Unavailable,
+                503,
+                "This program is about to end. The turn can be taken up again.",
+            ),
+            RuntimeError::LeaseLost => StudioError::new(
+                Code::Unavailable,
+                503,
+                "Another process works on this turn. Look at it again in a moment.",
+            ),
         }
     }
 }

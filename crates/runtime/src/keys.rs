@@ -23,13 +23,22 @@ impl Runtime {
     ///
     /// # Errors
     /// 400 for an unknown source, 422 `key_source_unavailable`, 503 for a key that cannot be opened.
-    pub(crate) async fn key_source(&self, provider: &str, user: &str, choice: &KeyChoice) -> Result<&'static str, StudioError> {
+    pub(crate) async fn key_source(
+        &self,
+        provider: &str,
+        user: &str,
+        choice: &KeyChoice,
+    ) -> Result<&'static str, StudioError> {
         if !matches!(choice.source.as_deref(), None | Some("server" | "byok")) {
             return Err(StudioError::invalid_request("'key_source' must be 'server' or 'byok'."));
         }
         let unavailable = |requested: &str, how: &str| {
-            StudioError::new(Code::KeySourceUnavailable, 422, format!("There is no {requested} key for '{provider}'. {how}"))
-                .with(json!({ "provider": provider, "requested": requested }))
+            StudioError::new(
+                Code::KeySourceUnavailable,
+                422,
+                format!("There is no {requested} key for '{provider}'. {how}"),
+            )
+            .with(json!({ "provider": provider, "requested": requested }))
         };
         let server = || self.models.server_key(provider).is_some();
         let own = async || self.own_key(provider, user).await.map(|key| key.is_some());
@@ -51,7 +60,11 @@ impl Runtime {
         let Some(vault) = &self.vault else { return Ok(None) };
         stored_key(&self.store, vault, user, provider).await.map_err(|error| {
             tracing::error!(?error, "stored key");
-            StudioError::new(Code::VaultUnavailable, 503, "Your stored key cannot be opened. Store it again, or restore the master key.")
+            StudioError::new(
+                Code::VaultUnavailable,
+                503,
+                "Your stored key cannot be opened. Store it again, or restore the master key.",
+            )
         })
     }
 
@@ -63,7 +76,9 @@ impl Runtime {
         user: &str,
     ) -> Result<Arc<dyn ModelClient>, ModelError> {
         let key = match source {
-            "byok" => self.own_key(provider, user).await.map_err(|e| ModelError::new(ModelErrorKind::Auth, e.message))?,
+            "byok" => {
+                self.own_key(provider, user).await.map_err(|e| ModelError::new(ModelErrorKind::Auth, e.message))?
+            }
             "server" => self.models.server_key(provider),
             _ => None,
         };

@@ -12,6 +12,8 @@ pub type Standing = Arc<dyn Fn() -> BoxFuture<'static, Result<BoundRequest, Stud
 /// Of somebody who only stops a turn: no tool runs for them.
 pub(crate) fn nobody() -> Standing {
     Arc::new(|| {
-        Box::pin(async { Err(StudioError::new(Code::AccessDenied, 403, "This turn is only being stopped; no tool runs.")) })
+        Box::pin(async {
+            Err(StudioError::new(Code::AccessDenied, 403, "This turn is only being stopped; no tool runs."))
+        })
     })
 }

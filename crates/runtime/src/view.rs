@@ -17,7 +17,12 @@ impl Runtime {
     ///
     /// # Errors
     /// 404, the same for absent and foreign turns.
-    pub async fn turn(&self, partition: &Partition, user: &str, id: &str) -> Result<(TurnRow, SessionRow), StudioError> {
+    pub async fn turn(
+        &self,
+        partition: &Partition,
+        user: &str,
+        id: &str,
+    ) -> Result<(TurnRow, SessionRow), StudioError> {
         let (p, turn_id) = (partition.clone(), id.to_owned());
         let found = self
             .store
@@ -63,7 +68,12 @@ impl Runtime {
     ///
     /// # Errors
     /// Of the store.
-    pub async fn sessions(&self, partition: &Partition, user: &str, agent_id: &str) -> Result<Vec<TestSession>, StudioError> {
+    pub async fn sessions(
+        &self,
+        partition: &Partition,
+        user: &str,
+        agent_id: &str,
+    ) -> Result<Vec<TestSession>, StudioError> {
         let (partition, user, agent) = (partition.clone(), user.to_owned(), agent_id.to_owned());
         let (rows, current) = self
             .store

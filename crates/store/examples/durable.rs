@@ -62,10 +62,7 @@ fn schema(tx: &mut dyn Tx) -> Result<(), StoreError> {
          CREATE TABLE IF NOT EXISTS bench_audit (id INTEGER PRIMARY KEY, item INTEGER NOT NULL, body TEXT NOT NULL) STRICT;",
     )?;
     for id in 0..CALLERS {
-        tx.exec(
-            "INSERT INTO bench_items VALUES ($1, 1, $2) ON CONFLICT DO NOTHING",
-            vals![id, "b".repeat(400)],
-        )?;
+        tx.exec("INSERT INTO bench_items VALUES ($1, 1, $2) ON CONFLICT DO NOTHING", vals![id, "b".repeat(400)])?;
     }
     Ok(())
 }
@@ -74,26 +71,14 @@ fn schema(tx: &mut dyn Tx) -> Result<(), StoreError> {
 fn patch(tx: &mut dyn Tx, id: i64) -> Result<(), StoreError> {
     let row = get(tx, id)?;
     let (version, body) = (row.int(0)? + 1, row.str(1)?);
-    tx.exec(
-        "UPDATE bench_items SET version = $2, body = $3 WHERE id = $1",
-        vals![id, version, body],
-    )?;
-    tx.exec(
-        "INSERT INTO bench_versions VALUES ($1, $2, $3)",
-        vals![id, version, body],
-    )?;
-    tx.exec(
-        "INSERT INTO bench_audit (item, body) VALUES ($1, $2)",
-        vals![id, "{\"what\":\"patch\"}"],
-    )?;
+    tx.exec("UPDATE bench_items SET version = $2, body = $3 WHERE id = $1", vals![id, version, body])?;
+    tx.exec("INSERT INTO bench_versions VALUES ($1, $2, $3)", vals![id, version, body])?;
+    tx.exec("INSERT INTO bench_audit (item, body) VALUES ($1, $2)", vals![id, "{\"what\":\"patch\"}"])?;
     Ok(())
 }
 
 fn get(tx: &mut dyn Tx, id: i64) -> Result<astudio_store::Row, StoreError> {
-    let row = tx.query_one(
-        "SELECT version, body FROM bench_items WHERE id = $1",
-        vals![id],
-    )?;
+    let row = tx.query_one("SELECT version, body FROM bench_items WHERE id = $1", vals![id])?;
     row.ok_or(StoreError::Closed)
 }
 
@@ -121,7 +106,5 @@ where
     let rate = waits.len() as f64 / since.elapsed().as_secs_f64();
     let (p50, p99) = (waits[waits.len() / 2], waits[waits.len() * 99 / 100]);
     let most = waits[waits.len() - 1];
-    Ok(format!(
-        "{rate:.0}/s, p50 {p50:?}, p99 {p99:?}, most {most:?}"
-    ))
+    Ok(format!("{rate:.0}/s, p50 {p50:?}, p99 {p99:?}, most {most:?}"))
 }

@@ -68,24 +68,13 @@ impl Bell {
         let (dir, ear) = bind(&home).map_err(fail)?;
         let mouth = UnixDatagram::unbound().map_err(fail)?;
         mouth.set_nonblocking(true).map_err(fail)?;
-        let shared = Arc::new(Shared {
-            rung: watch::Sender::new(0),
-            stop: AtomicBool::new(false),
-        });
+        let shared = Arc::new(Shared { rung: watch::Sender::new(0), stop: AtomicBool::new(false) });
         let heard = (ear.try_clone().map_err(fail)?, shared.clone());
         let thread = std::thread::Builder::new()
             .name("store-bell".into())
             .spawn(move || listen(&heard.0, &heard.1))
             .map_err(fail)?;
-        Ok(Bell(Arc::new(Inner {
-            home,
-            dir,
-            ear,
-            mouth,
-            shared,
-            peers: Mutex::default(),
-            thread: Some(thread),
-        })))
+        Ok(Bell(Arc::new(Inner { home, dir, ear, mouth, shared, peers: Mutex::default(), thread: Some(thread) })))
     }
 
     /// Starts to wait: from now on no ring is lost to this waiter. Subscribe, then look at the store,
@@ -128,10 +117,8 @@ impl Inner {
                 continue;
             };
             // A full queue means that the other is about to look anyway.
-            let gone = matches!(
-                e.kind(),
-                ErrorKind::ConnectionRefused | ErrorKind::NotFound | ErrorKind::ConnectionReset
-            );
+            let gone =
+                matches!(e.kind(), ErrorKind::ConnectionRefused | ErrorKind::NotFound | ErrorKind::ConnectionReset);
             if gone && !self.home.is_alive(*id) {
                 home::remove(path);
             }
@@ -147,10 +134,7 @@ impl Inner {
             let id = Uuid::parse_str(name).ok()?;
             (id != self.home.process_id()).then_some((id, path))
         };
-        entries
-            .flatten()
-            .filter_map(|entry| peer(entry.path()))
-            .collect()
+        entries.flatten().filter_map(|entry| peer(entry.path())).collect()
     }
 
     fn own_path(&self) -> PathBuf {

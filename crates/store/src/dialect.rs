@@ -31,9 +31,7 @@ impl Dialect {
     /// Counts the tables called `$1`: 0 or 1.
     pub(crate) fn count_tables(self) -> &'static str {
         match self {
-            Dialect::Sqlite => {
-                "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = $1"
-            }
+            Dialect::Sqlite => "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = $1",
             Dialect::Postgres => {
                 "SELECT count(*) FROM information_schema.tables \
                  WHERE table_schema = current_schema() AND table_name = $1"

@@ -72,10 +72,7 @@ pub enum StoreError {
 impl StoreError {
     /// An error of the home folder from the system's own.
     pub(crate) fn home(what: &'static str, why: &std::io::Error) -> Self {
-        StoreError::Home {
-            what,
-            why: why.kind().to_string(),
-        }
+        StoreError::Home { what, why: why.kind().to_string() }
     }
 
     /// Whether the failure says nothing about the call itself, so that the same call may succeed later.

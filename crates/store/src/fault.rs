@@ -64,12 +64,7 @@ mod on {
                     (name, Some(n))
                 }
             };
-            Ok(Fault {
-                name: name.to_owned(),
-                at,
-                action,
-                passes: AtomicU64::new(0),
-            })
+            Ok(Fault { name: name.to_owned(), at, action, passes: AtomicU64::new(0) })
         };
         let items = text.split(',').map(str::trim);
         items.filter(|item| !item.is_empty()).map(one).collect()
@@ -111,9 +106,7 @@ mod on {
 
     fn kill() -> ! {
         let me = std::process::id().to_string();
-        let sent = std::process::Command::new("kill")
-            .args(["-9", &me])
-            .status();
+        let sent = std::process::Command::new("kill").args(["-9", &me]).status();
         if sent.is_ok() {
             std::thread::sleep(Duration::from_secs(5));
         }

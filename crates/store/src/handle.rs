@@ -28,10 +28,7 @@ pub struct StoreSettings {
 impl StoreSettings {
     /// The store of this home, upgraded when it is opened.
     pub fn new(home: impl Into<PathBuf>) -> Self {
-        StoreSettings {
-            home: home.into(),
-            apply: true,
-        }
+        StoreSettings { home: home.into(), apply: true }
     }
 }
 
@@ -91,11 +88,7 @@ impl Store {
         }
         let bell = Bell::open(home.clone())?;
         let group_end = Arc::new(OnceLock::new());
-        let group = Group {
-            end: group_end.clone(),
-            bell: bell.clone(),
-            longest,
-        };
+        let group = Group { end: group_end.clone(), bell: bell.clone(), longest };
         let inner = Inner {
             writer: Writer::start(conn, &path, group)?,
             readers: Readers::new(path),
@@ -105,9 +98,7 @@ impl Store {
             migrations,
             report,
         };
-        Ok(Store {
-            inner: Arc::new(inner),
-        })
+        Ok(Store { inner: Arc::new(inner) })
     }
 
     /// Runs one function over an open transaction and answers after the commit.
@@ -123,11 +114,7 @@ impl Store {
         F: Fn(&mut dyn Tx) -> Result<T, E> + Send + 'static,
     {
         let (reply, answer) = oneshot::channel();
-        self.inner.writer.submit(Box::new(Pending {
-            f,
-            answer: None,
-            reply,
-        }))?;
+        self.inner.writer.submit(Box::new(Pending { f, answer: None, reply }))?;
         match answer.await {
             Ok(answer) => answer,
             Err(_) => Err(StoreError::Closed.into()),

@@ -25,14 +25,12 @@ impl Home {
     /// Opens the folder, creating it for its owner alone if it is missing, and registers the process.
     pub fn open(path: &Path) -> Result<Home, StoreError> {
         create_private(path).map_err(|e| StoreError::home("the home folder cannot be made", &e))?;
-        let path = fs::canonicalize(path)
-            .map_err(|e| StoreError::home("the home folder cannot be used", &e))?;
+        let path = fs::canonicalize(path).map_err(|e| StoreError::home("the home folder cannot be used", &e))?;
         let run = path.join("run");
-        create_private(&run)
-            .map_err(|e| StoreError::home("the run folder of the home cannot be made", &e))?;
+        create_private(&run).map_err(|e| StoreError::home("the run folder of the home cannot be made", &e))?;
         let id = Uuid::new_v4();
-        let alive = register(&run, id)
-            .map_err(|e| StoreError::home("the process cannot be registered in the home", &e))?;
+        let alive =
+            register(&run, id).map_err(|e| StoreError::home("the process cannot be registered in the home", &e))?;
         let home = Home { path, id, alive };
         home.sweep();
         Ok(home)
@@ -193,25 +191,16 @@ mod tests {
         let a = Home::open(dir.path()).unwrap();
         let dead = Uuid::new_v4();
         let run = a.run_dir();
-        for name in [
-            format!("{dead}.alive"),
-            format!("{dead}.bell"),
-            format!("{dead}.new"),
-        ] {
+        for name in [format!("{dead}.alive"), format!("{dead}.bell"), format!("{dead}.new")] {
             fs::write(run.join(name), "").unwrap();
         }
         fs::write(run.join("other.txt"), "").unwrap();
         let b = Home::open(dir.path()).unwrap();
-        let mut left: Vec<String> = fs::read_dir(&run)
-            .unwrap()
-            .map(|e| e.unwrap().file_name().into_string().unwrap())
-            .collect();
+        let mut left: Vec<String> =
+            fs::read_dir(&run).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
         left.sort();
-        let mut want = vec![
-            format!("{}.alive", a.process_id()),
-            format!("{}.alive", b.process_id()),
-            "other.txt".to_owned(),
-        ];
+        let mut want =
+            vec![format!("{}.alive", a.process_id()), format!("{}.alive", b.process_id()), "other.txt".to_owned()];
         want.sort();
         assert_eq!(left, want);
     }

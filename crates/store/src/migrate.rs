@@ -20,16 +20,11 @@ pub struct Migration {
 impl Migration {
     fn text(&self, dialect: Dialect) -> Result<&'static str, MigrateError> {
         let found = self.sql.iter().find(|(d, _)| *d == dialect);
-        found.map(|(_, sql)| *sql).ok_or(MigrateError::NoText {
-            version: self.version,
-        })
+        found.map(|(_, sql)| *sql).ok_or(MigrateError::NoText { version: self.version })
     }
 
     pub(crate) fn step(&self) -> Step {
-        Step {
-            version: self.version,
-            name: self.name.to_owned(),
-        }
+        Step { version: self.version, name: self.name.to_owned() }
     }
 }
 
@@ -41,10 +36,7 @@ pub fn migrations() -> &'static [Migration] {
 const MIGRATIONS: &[Migration] = &[Migration {
     version: 1,
     name: "base",
-    sql: &[(
-        Dialect::Sqlite,
-        include_str!("../migrations/sqlite/0001_base.sql"),
-    )],
+    sql: &[(Dialect::Sqlite, include_str!("../migrations/sqlite/0001_base.sql"))],
 }];
 
 /// Why a home's schema and this program do not fit together.
@@ -71,9 +63,7 @@ pub enum MigrateError {
         name: String,
     },
     /// A step is missing though later ones are there.
-    #[error(
-        "migration {version} is missing in this home though later ones were applied. Restore a backup"
-    )]
+    #[error("migration {version} is missing in this home though later ones were applied. Restore a backup")]
     Gap {
         /// The missing step.
         version: u32,
@@ -117,10 +107,7 @@ pub async fn apply(store: &Store) -> Result<MigrateReport, StoreError> {
     let list = store.migrations();
     let mut done = plan(store).await?;
     for migration in list {
-        if store
-            .write(move |tx| apply_one(tx, list, migration))
-            .await?
-        {
+        if store.write(move |tx| apply_one(tx, list, migration)).await? {
             done.applied.push(migration.step());
         }
     }
@@ -148,17 +135,10 @@ pub(crate) fn report(tx: &mut dyn Tx, list: &[Migration]) -> Result<MigrateRepor
 
 /// Applies one step unless another process was faster; answers whether it did. The check is repeated
 /// because the write lock is held only now.
-pub(crate) fn apply_one(
-    tx: &mut dyn Tx,
-    list: &[Migration],
-    migration: &Migration,
-) -> Result<bool, StoreError> {
+pub(crate) fn apply_one(tx: &mut dyn Tx, list: &[Migration], migration: &Migration) -> Result<bool, StoreError> {
     let known = ledger(tx)?;
     check(list, &known, tx.dialect())?;
-    if known
-        .iter()
-        .any(|(version, _)| *version == migration.version)
-    {
+    if known.iter().any(|(version, _)| *version == migration.version) {
         return Ok(false);
     }
     if known.is_empty() {
@@ -168,12 +148,7 @@ pub(crate) fn apply_one(
     tx.batch(sql)?;
     tx.exec(
         "INSERT INTO astudio_migrations (version, name, checksum, applied_at) VALUES ($1, $2, $3, $4)",
-        vals![
-            migration.version,
-            migration.name,
-            checksum(sql),
-            chrono::Utc::now().timestamp_micros()
-        ],
+        vals![migration.version, migration.name, checksum(sql), chrono::Utc::now().timestamp_micros()],
     )?;
     Ok(true)
 }
@@ -184,10 +159,7 @@ fn ledger(tx: &mut dyn Tx) -> Result<Vec<(u32, String)>, StoreError> {
     if there.map_or(Ok(0), |row| row.int(0))? == 0 {
         return Ok(Vec::new());
     }
-    let rows = tx.query(
-        "SELECT version, checksum FROM astudio_migrations ORDER BY version",
-        &[],
-    )?;
+    let rows = tx.query("SELECT version, checksum FROM astudio_migrations ORDER BY version", &[])?;
     let entry = |row: &crate::Row| {
         let version = u32::try_from(row.int(0)?)
             .map_err(|_| StoreError::Decode("a migration's number is out of range".into()))?;
@@ -196,29 +168,17 @@ fn ledger(tx: &mut dyn Tx) -> Result<Vec<(u32, String)>, StoreError> {
     rows.iter().map(entry).collect()
 }
 
-fn check(
-    list: &[Migration],
-    known: &[(u32, String)],
-    dialect: Dialect,
-) -> Result<(), MigrateError> {
+fn check(list: &[Migration], known: &[(u32, String)], dialect: Dialect) -> Result<(), MigrateError> {
     let newest = list.last().map_or(0, |m| m.version);
     if let Some((found, _)) = known.last().filter(|(version, _)| *version > newest) {
-        return Err(MigrateError::Newer {
-            found: *found,
-            known: newest,
-        });
+        return Err(MigrateError::Newer { found: *found, known: newest });
     }
     for (migration, (version, sum)) in list.iter().zip(known) {
         if migration.version != *version {
-            return Err(MigrateError::Gap {
-                version: migration.version,
-            });
+            return Err(MigrateError::Gap { version: migration.version });
         }
         if checksum(migration.text(dialect)?) != *sum {
-            return Err(MigrateError::Changed {
-                version: *version,
-                name: migration.name.to_owned(),
-            });
+            return Err(MigrateError::Changed { version: *version, name: migration.name.to_owned() });
         }
     }
     Ok(())
@@ -251,15 +211,8 @@ mod tests {
     use crate::StoreSettings;
     use crate::sqlite::tests::SCHEMA;
 
-    fn open(
-        dir: &std::path::Path,
-        list: &'static [Migration],
-        apply: bool,
-    ) -> Result<Store, StoreError> {
-        let settings = StoreSettings {
-            home: dir.to_owned(),
-            apply,
-        };
+    fn open(dir: &std::path::Path, list: &'static [Migration], apply: bool) -> Result<Store, StoreError> {
+        let settings = StoreSettings { home: dir.to_owned(), apply };
         Store::open_with(&settings, list, crate::sqlite::LONGEST)
     }
 
@@ -285,10 +238,7 @@ mod tests {
         let store = Store::open(&StoreSettings::new(dir.path())).unwrap();
         assert_eq!(store.migrated().applied.len(), migrations().len());
         verify(&store).await.unwrap();
-        let broken = store
-            .read(|tx| tx.query("PRAGMA integrity_check", &[]))
-            .await
-            .unwrap();
+        let broken = store.read(|tx| tx.query("PRAGMA integrity_check", &[])).await.unwrap();
         assert_eq!(broken[0].str(0), Ok("ok"));
     }
 
@@ -303,15 +253,8 @@ mod tests {
         assert_eq!(report.from, 1);
         assert_eq!(versions(&report.applied), [2]);
         assert!(report.pending.is_empty());
-        let ledger = store
-            .read(|tx| tx.query("SELECT checksum FROM astudio_migrations", &[]))
-            .await;
-        assert!(
-            ledger
-                .unwrap()
-                .iter()
-                .all(|row| row.str(0).unwrap().len() == 64)
-        );
+        let ledger = store.read(|tx| tx.query("SELECT checksum FROM astudio_migrations", &[])).await;
+        assert!(ledger.unwrap().iter().all(|row| row.str(0).unwrap().len() == 64));
         drop(store);
         let store = open(dir.path(), SCHEMA, true).unwrap();
         assert!(store.migrated().applied.is_empty());
@@ -333,21 +276,12 @@ mod tests {
     #[tokio::test]
     async fn a_newer_a_changed_and_a_holed_ledger_are_told_apart() {
         for (change, want) in [
-            (
-                "INSERT INTO astudio_migrations VALUES (7, 'x', 'x', 0)",
-                MigrateError::Newer { found: 7, known: 2 },
-            ),
+            ("INSERT INTO astudio_migrations VALUES (7, 'x', 'x', 0)", MigrateError::Newer { found: 7, known: 2 }),
             (
                 "UPDATE astudio_migrations SET checksum = 'x' WHERE version = 2",
-                MigrateError::Changed {
-                    version: 2,
-                    name: "parts".into(),
-                },
+                MigrateError::Changed { version: 2, name: "parts".into() },
             ),
-            (
-                "DELETE FROM astudio_migrations WHERE version = 1",
-                MigrateError::Gap { version: 1 },
-            ),
+            ("DELETE FROM astudio_migrations WHERE version = 1", MigrateError::Gap { version: 1 }),
         ] {
             let dir = tempfile::tempdir().unwrap();
             let store = open(dir.path(), SCHEMA, true).unwrap();
@@ -377,9 +311,7 @@ mod tests {
         assert!(matches!(failed, Err(StoreError::Statement { .. })));
         let store = open(dir.path(), &SCHEMA[..1], false).unwrap();
         assert!(store.migrated().pending.is_empty());
-        let half = store
-            .read(|tx| tx.query(tx.dialect().count_tables(), vals!["half"]))
-            .await;
+        let half = store.read(|tx| tx.query(tx.dialect().count_tables(), vals!["half"])).await;
         assert_eq!(half.unwrap()[0].int(0), Ok(0));
     }
 
@@ -388,9 +320,6 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         std::fs::write(dir.path().join("astudio.db"), "not a database".repeat(100)).unwrap();
         let failed = open(dir.path(), SCHEMA, true).map(drop);
-        assert!(
-            matches!(failed, Err(StoreError::Damaged { .. })),
-            "{failed:?}"
-        );
+        assert!(matches!(failed, Err(StoreError::Damaged { .. })), "{failed:?}");
     }
 }

@@ -71,9 +71,7 @@ impl TryFrom<u64> for Val {
     type Error = StoreError;
 
     fn try_from(value: u64) -> Result<Self, StoreError> {
-        i64::try_from(value)
-            .map(Val::Int)
-            .map_err(|_| StoreError::BadNumber)
+        i64::try_from(value).map(Val::Int).map_err(|_| StoreError::BadNumber)
     }
 }
 
@@ -81,9 +79,7 @@ impl TryFrom<usize> for Val {
     type Error = StoreError;
 
     fn try_from(value: usize) -> Result<Self, StoreError> {
-        i64::try_from(value)
-            .map(Val::Int)
-            .map_err(|_| StoreError::BadNumber)
+        i64::try_from(value).map(Val::Int).map_err(|_| StoreError::BadNumber)
     }
 }
 
@@ -118,9 +114,7 @@ impl Row {
 
     /// The column as it is.
     pub fn val(&self, i: usize) -> Result<&Val, StoreError> {
-        self.0
-            .get(i)
-            .ok_or_else(|| StoreError::Decode(format!("there is no column {i}")))
+        self.0.get(i).ok_or_else(|| StoreError::Decode(format!("there is no column {i}")))
     }
 
     /// The column's value, moved out of the row; NULL stays in its place.
@@ -188,8 +182,7 @@ impl Row {
 
     /// A whole number that is never negative: versions, counts, sequence numbers.
     pub fn uint(&self, i: usize) -> Result<u64, StoreError> {
-        u64::try_from(self.int(i)?)
-            .map_err(|_| StoreError::Decode(format!("column {i} is negative")))
+        u64::try_from(self.int(i)?).map_err(|_| StoreError::Decode(format!("column {i} is negative")))
     }
 
     /// A boolean, kept as 0 or 1.
@@ -254,13 +247,7 @@ mod tests {
 
     #[test]
     fn columns_are_read_by_kind() {
-        let mut row = Row::new(vec![
-            "a".into(),
-            7i64.into(),
-            None::<i64>.into(),
-            true.into(),
-            vec![1u8].into(),
-        ]);
+        let mut row = Row::new(vec!["a".into(), 7i64.into(), None::<i64>.into(), true.into(), vec![1u8].into()]);
         assert_eq!(row.text(0).unwrap(), "a");
         assert_eq!(row.uint(1).unwrap(), 7);
         assert_eq!(row.opt_int(2).unwrap(), None);

@@ -69,9 +69,8 @@ pub(crate) fn push_visible(out: &mut String, c: char) {
 
 /// Whether the character is a picture that emoji sequences are built from.
 pub(crate) fn is_pictograph(c: char) -> bool {
-    static PICTOGRAPH: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new(r"\A\p{Extended_Pictographic}\z").expect("the pattern is constant and valid")
-    });
+    static PICTOGRAPH: LazyLock<Regex> =
+        LazyLock::new(|| Regex::new(r"\A\p{Extended_Pictographic}\z").expect("the pattern is constant and valid"));
     PICTOGRAPH.is_match(c.encode_utf8(&mut [0; 4]))
 }
 

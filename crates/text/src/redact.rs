@@ -40,10 +40,7 @@ pub fn is_sensitive_log_name(name: &str) -> bool {
     let words = words(name);
     is_secret_name(name)
         || words.iter().any(|word| {
-            matches!(
-                word.as_str(),
-                "cookie" | "cookies" | "authorization" | "sharecode" | "passwords" | "secrets"
-            )
+            matches!(word.as_str(), "cookie" | "cookies" | "authorization" | "sharecode" | "passwords" | "secrets")
         })
         || has_pair(&words, &[["share", "code"]])
 }
@@ -98,27 +95,17 @@ fn mask_named(text: &str) -> Option<String> {
 }
 
 /// What is a secret by its look, with what to put in its place.
-static PATTERNS: LazyLock<Vec<(Regex, &'static str)>> =
-    LazyLock::new(|| {
-        [
+static PATTERNS: LazyLock<Vec<(Regex, &'static str)>> = LazyLock::new(|| {
+    [
         // A whole header: schemes and cookie names differ, so the rest of the line or string goes.
-        (
-            r#"(?i)\b((?:proxy-)?authorization|(?:set-)?cookie)\b(["']?\s*[:=]\s*["']?)[^"'\r\n]+"#,
-            "$1$2********",
-        ),
+        (r#"(?i)\b((?:proxy-)?authorization|(?:set-)?cookie)\b(["']?\s*[:=]\s*["']?)[^"'\r\n]+"#, "$1$2********"),
         (r"(?i)\b(bearer|basic)(\s+)[a-z0-9._~+/=-]{8,}", "$1$2********"),
         // The password inside an address.
         (r"([A-Za-z][A-Za-z0-9+.-]*://[^\s/?#:@]*):[^\s/?#@]+@", "$1:********@"),
-        (
-            r"\b(?:sk-|tsf_|gsk_|xai-|hf_|gh[opsu]_|github_pat_|xox[abprs]-)[A-Za-z0-9_-]{8,}",
-            MASK,
-        ),
+        (r"\b(?:sk-|tsf_|gsk_|xai-|hf_|gh[opsu]_|github_pat_|xox[abprs]-)[A-Za-z0-9_-]{8,}", MASK),
         (r"\b(?:AIza[A-Za-z0-9_-]{30,}|AKIA[A-Z0-9]{16})", MASK),
         (r"\beyJ[A-Za-z0-9_-]{5,}\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*", MASK),
-        (
-            r"(?s)-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\z)",
-            MASK,
-        ),
+        (r"(?s)-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\z)", MASK),
     ]
     .into_iter()
     .map(|(pattern, replacement)| {
@@ -126,12 +113,11 @@ static PATTERNS: LazyLock<Vec<(Regex, &'static str)>> =
         (pattern, replacement)
     })
     .collect()
-    });
+});
 
 /// A name and the sign after it, in the common spellings of `name = value`; JSON inside a JSON string too.
 static NAME: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r#"(?P<name>[A-Za-z][A-Za-z0-9_.-]*)\\?["']?\s*[:=]\s*"#)
-        .expect("the pattern is constant and valid")
+    Regex::new(r#"(?P<name>[A-Za-z][A-Za-z0-9_.-]*)\\?["']?\s*[:=]\s*"#).expect("the pattern is constant and valid")
 });
 
 /// The value after the sign.
@@ -141,9 +127,7 @@ static VALUE: LazyLock<Regex> = LazyLock::new(|| {
 });
 
 fn has_pair(words: &[String], pairs: &[[&str; 2]]) -> bool {
-    words
-        .windows(2)
-        .any(|pair| pairs.iter().any(|wanted| pair == wanted.as_slice()))
+    words.windows(2).any(|pair| pairs.iter().any(|wanted| pair == wanted.as_slice()))
 }
 
 /// The words of a name in lower case: runs of letters, cut where a capital begins a word (`apiKey`, `APIKey`).
@@ -154,8 +138,7 @@ fn words(name: &str) -> Vec<String> {
     while let Some(c) = rest.next() {
         let starts = c.is_uppercase()
             && previous.is_some_and(|p| {
-                p.is_lowercase()
-                    || (p.is_uppercase() && rest.peek().is_some_and(|n| n.is_lowercase()))
+                p.is_lowercase() || (p.is_uppercase() && rest.peek().is_some_and(|n| n.is_lowercase()))
             });
         if starts || !c.is_alphabetic() {
             words.push(String::new());
@@ -230,14 +213,7 @@ mod tests {
         ] {
             assert!(!is_secret_name(name), "{name}");
         }
-        for name in [
-            "cookie",
-            "Set-Cookie",
-            "shareCode",
-            "share_code",
-            "Authorization",
-            "password",
-        ] {
+        for name in ["cookie", "Set-Cookie", "shareCode", "share_code", "Authorization", "password"] {
             assert!(is_sensitive_log_name(name), "{name}");
         }
         assert!(!is_sensitive_log_name("code"));
@@ -250,29 +226,14 @@ mod tests {
             ("key sk-proj-abcdefgh1234 failed", "key ******** failed"),
             ("tsf_0123456789abcdef", "********"),
             ("Bearer abcdefgh.ijk", "Bearer ********"),
-            (
-                "Authorization: Bearer abcdefghij",
-                "Authorization: ********",
-            ),
-            (
-                "{\"authorization\": \"Basic dXNlcjpwYXNz\"}",
-                "{\"authorization\": \"********\"}",
-            ),
+            ("Authorization: Bearer abcdefghij", "Authorization: ********"),
+            ("{\"authorization\": \"Basic dXNlcjpwYXNz\"}", "{\"authorization\": \"********\"}"),
             ("Cookie: a=b; c=d\nHost: x", "Cookie: ********\nHost: x"),
-            (
-                "postgres://app:hunter2@db:5432/x",
-                "postgres://app:********@db:5432/x",
-            ),
+            ("postgres://app:hunter2@db:5432/x", "postgres://app:********@db:5432/x"),
             ("redis://:hunter2@db", "redis://:********@db"),
             ("eyJhbGciOi.eyJzdWIi.c2ln", "********"),
-            (
-                "-----BEGIN RSA PRIVATE KEY-----\nabc\n-----END RSA PRIVATE KEY-----.",
-                "********.",
-            ),
-            (
-                "a risk-assessment and a task-oriented plan",
-                "a risk-assessment and a task-oriented plan",
-            ),
+            ("-----BEGIN RSA PRIVATE KEY-----\nabc\n-----END RSA PRIVATE KEY-----.", "********."),
+            ("a risk-assessment and a task-oriented plan", "a risk-assessment and a task-oriented plan"),
         ] {
             assert_eq!(redact_text(text, &[]), expected);
         }
@@ -282,31 +243,16 @@ mod tests {
     fn values_beside_secret_names_go() {
         for (text, expected) in [
             ("password=hunter2", "password=********"),
-            (
-                "https://x/?api_key=abc&page=2",
-                "https://x/?api_key=********&page=2",
-            ),
-            (
-                "{\"api_key\": \"a\\\"b\", \"max_tokens\": 5}",
-                "{\"api_key\": \"********\", \"max_tokens\": 5}",
-            ),
-            (
-                "client_secret: 'x y', id: 3",
-                "client_secret: '********', id: 3",
-            ),
-            (
-                "{\\\"token\\\":\\\"x\\\", \\\"id\\\": 1}",
-                "{\\\"token\\\":********\\\", \\\"id\\\": 1}",
-            ),
+            ("https://x/?api_key=abc&page=2", "https://x/?api_key=********&page=2"),
+            ("{\"api_key\": \"a\\\"b\", \"max_tokens\": 5}", "{\"api_key\": \"********\", \"max_tokens\": 5}"),
+            ("client_secret: 'x y', id: 3", "client_secret: '********', id: 3"),
+            ("{\\\"token\\\":\\\"x\\\", \\\"id\\\": 1}", "{\\\"token\\\":********\\\", \\\"id\\\": 1}"),
             ("max_tokens=100 name=bob", "max_tokens=100 name=bob"),
             ("share_code=12345", "share_code=********"),
         ] {
             assert_eq!(redact_text(text, &[]), expected);
             assert_eq!(redact_text(expected, &[]), expected, "not stable");
         }
-        assert!(matches!(
-            redact_text("name=bob is fine", &[]),
-            Cow::Borrowed(_)
-        ));
+        assert!(matches!(redact_text("name=bob is fine", &[]), Cow::Borrowed(_)));
     }
 }

@@ -103,10 +103,7 @@ fn clean(text: &str, keep_lines: bool) -> Cow<'_, str> {
     };
     // A mark belongs to the character before it, so begin at that one.
     let start = start.saturating_sub(1);
-    let mut out = Output {
-        source: text,
-        changed: None,
-    };
+    let mut out = Output { source: text, changed: None };
     let mut marks = 0;
     let mut joins = 0;
     let mut based = start > 0;
@@ -129,12 +126,8 @@ fn clean(text: &str, keep_lines: bool) -> Cow<'_, str> {
         } else if c == '\r' && keep_lines && text[next..].starts_with('\n') {
             out.replace(at, |_| ());
         } else if is_hidden(c) {
-            let joined =
-                c == JOINER && joins < MAX_JOINS && joins_pictures(&text[..at], &text[next..]);
-            if joined
-                || (matches!(c, TEXT_STYLE | EMOJI_STYLE)
-                    && styles_picture(&text[..at], &text[next..]))
-            {
+            let joined = c == JOINER && joins < MAX_JOINS && joins_pictures(&text[..at], &text[next..]);
+            if joined || (matches!(c, TEXT_STYLE | EMOJI_STYLE) && styles_picture(&text[..at], &text[next..])) {
                 joins += usize::from(joined);
                 out.keep(&rest[..c.len_utf8()]);
             } else {
@@ -183,10 +176,7 @@ impl Output<'_> {
     }
 
     fn replace(&mut self, at: usize, write: impl FnOnce(&mut String)) {
-        write(
-            self.changed
-                .get_or_insert_with(|| self.source[..at].to_owned()),
-        );
+        write(self.changed.get_or_insert_with(|| self.source[..at].to_owned()));
     }
 }
 
@@ -207,9 +197,10 @@ fn joins_pictures(before: &str, after: &str) -> bool {
 
 /// Whether a style selector between the two texts belongs to a picture or to a keycap.
 fn styles_picture(before: &str, after: &str) -> bool {
-    before.chars().next_back().is_some_and(|last| {
-        is_pictograph(last) || (matches!(last, '0'..='9' | '#' | '*') && after.starts_with(KEYCAP))
-    })
+    before
+        .chars()
+        .next_back()
+        .is_some_and(|last| is_pictograph(last) || (matches!(last, '0'..='9' | '#' | '*') && after.starts_with(KEYCAP)))
 }
 
 #[cfg(test)]

@@ -57,12 +57,7 @@ pub fn mask(secret: &str) -> String {
     if length <= 7 {
         return "*".repeat(length);
     }
-    secret
-        .chars()
-        .take(3)
-        .chain(std::iter::once('…'))
-        .chain(secret.chars().skip(length - 4))
-        .collect()
+    secret.chars().take(3).chain(std::iter::once('…')).chain(secret.chars().skip(length - 4)).collect()
 }
 
 #[cfg(test)]
@@ -72,10 +67,7 @@ mod tests {
     #[test]
     fn a_secret_does_not_print() {
         let secret = Secret::new("sk-hunter2".to_owned());
-        assert_eq!(
-            format!("{secret} {secret:?} {:?}", Some(&secret)),
-            "******** ******** Some(********)"
-        );
+        assert_eq!(format!("{secret} {secret:?} {:?}", Some(&secret)), "******** ******** Some(********)");
         assert_eq!(secret.expose(), "sk-hunter2");
         assert_eq!(secret.clone().expose(), "sk-hunter2");
     }
@@ -85,10 +77,7 @@ mod tests {
         use serde::de::IntoDeserializer;
         use serde::de::value::{Error, StrDeserializer};
         let source: StrDeserializer<'_, Error> = "k".into_deserializer();
-        assert_eq!(
-            Secret::deserialize(source).map(|s| s.expose().to_owned()),
-            Ok("k".to_owned())
-        );
+        assert_eq!(Secret::deserialize(source).map(|s| s.expose().to_owned()), Ok("k".to_owned()));
     }
 
     #[test]

@@ -93,8 +93,7 @@ mod tests {
 
     #[test]
     fn filling_is_exact() {
-        for text in ["", "ab", "日本語", "long enough to cut", "👩‍💻👩‍💻👩‍💻"]
-        {
+        for text in ["", "ab", "日本語", "long enough to cut", "👩‍💻👩‍💻👩‍💻"] {
             for columns in 0..10 {
                 assert_eq!(width(&pad(text, columns)), columns, "{text} {columns}");
                 assert_eq!(width(&pad_start(text, columns)), columns);

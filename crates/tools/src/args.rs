@@ -58,7 +58,8 @@ impl Args {
         let Value::Object(map) = &value else {
             return Err(ArgFault::Schema(vec!["the arguments must be a JSON object".into()]));
         };
-        let mut managed: Vec<String> = facts.server_managed().filter(|n| map.contains_key(*n)).map(str::to_owned).collect();
+        let mut managed: Vec<String> =
+            facts.server_managed().filter(|n| map.contains_key(*n)).map(str::to_owned).collect();
         if !managed.is_empty() {
             managed.sort_unstable();
             return Err(ArgFault::ServerManaged(managed));

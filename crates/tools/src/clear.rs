@@ -43,7 +43,8 @@ impl Bound {
     pub async fn did_run(&self, scope: &InScope, args: &Value, key: &str, within: Duration) -> Option<bool> {
         let filled = self.filled(args, scope);
         let look = Look { method: &self.facts.method, args: &filled, scope };
-        match tokio::time::timeout(within, catch(AssertUnwindSafe(async { self.tool.did_run(look, key).await }))).await {
+        match tokio::time::timeout(within, catch(AssertUnwindSafe(async { self.tool.did_run(look, key).await }))).await
+        {
             Ok(Ok(answer)) => answer,
             _ => None,
         }
@@ -192,7 +193,8 @@ impl Cleared {
         let filled = self.bound.filled(&self.args, &self.scope);
         let look = Look { method: &self.bound.facts.method, args: &filled, scope: &self.scope };
         let granted = Granted { look, key: self.key.as_deref() };
-        match tokio::time::timeout(within, catch(AssertUnwindSafe(async { self.bound.tool.run(granted).await }))).await {
+        match tokio::time::timeout(within, catch(AssertUnwindSafe(async { self.bound.tool.run(granted).await }))).await
+        {
             Ok(Ok(Ok(value))) => Ok(CallResult { ok: true, value, error: None, code: None }),
             Ok(Ok(Err(error))) => Ok(error.into_result()),
             Ok(Err(())) => Err(Unanswered("The tool failed inside.".into())),

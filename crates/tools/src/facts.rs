@@ -175,7 +175,8 @@ impl Facts {
     }
 
     pub(crate) fn sealed(mut self) -> Self {
-        let server: Vec<(&str, &str)> = self.server_managed.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+        let server: Vec<(&str, &str)> =
+            self.server_managed.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
         self.digest = canonical::hash(&json!({
             "name": self.name,
             "slug": self.slug,

@@ -21,7 +21,7 @@ pub use async_trait::async_trait;
 pub use args::{ArgFault, Args};
 pub use clear::{Bound, Cleared, NotCleared, Unanswered};
 pub use facts::{Access, Facts, Source};
-pub use host::{HostTool, HostTools, HostToolkit, Method, Rejected};
+pub use host::{HostTool, HostToolkit, HostTools, Method, Rejected};
 pub use registry::{Entry, Registry};
 pub use scope::{InScope, enter};
 pub use tool::{Granted, Look, Tool, ToolError};

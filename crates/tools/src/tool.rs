@@ -50,7 +50,9 @@ impl ToolError {
     /// As the result of a call.
     pub fn into_result(self) -> CallResult {
         match self {
-            ToolError::Failed(message) => CallResult { ok: false, value: Value::Null, error: Some(message), code: None },
+            ToolError::Failed(message) => {
+                CallResult { ok: false, value: Value::Null, error: Some(message), code: None }
+            }
             ToolError::Scope(reason) => CallResult {
                 ok: false,
                 value: serde_json::json!({ "reason": reason.as_str() }),

@@ -33,7 +33,8 @@ pub fn keys() -> String {
     for context in contexts {
         page += &format!("\n## {}\n\n| key | action | what it does |\n|---|---|---|\n", context.title());
         for info in ACTIONS.iter().filter(|info| info.context == context) {
-            let keys: Vec<String> = labels(info.keys).iter().map(|key| format!("`{}`", key.replace('|', "\\|"))).collect();
+            let keys: Vec<String> =
+                labels(info.keys).iter().map(|key| format!("`{}`", key.replace('|', "\\|"))).collect();
             page += &format!("| {} | `{}` | {} |\n", keys.join(" "), info.id, info.about);
         }
     }

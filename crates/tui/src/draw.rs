@@ -97,7 +97,8 @@ fn draw_footer(state: &State, area: Rect, frame: &mut Frame<'_>) {
     let typing = !state.layers.is_open() && state.places.wants_text(state.place);
     // Only a key that does it now is told: one that an inner context or a text field takes first does not.
     let key = |info: &Info| {
-        let works = |key: &&Key| !(typing && key.is_text()) && state.keymap.action(&contexts, **key) == Some(info.action);
+        let works =
+            |key: &&Key| !(typing && key.is_text()) && state.keymap.action(&contexts, **key) == Some(info.action);
         state.keymap.keys(info.action).iter().find(works).map(Key::label)
     };
     let mut pieces: Vec<(String, &str)> = Vec::new();

@@ -38,8 +38,7 @@ impl Key {
     pub fn parse(text: &str) -> Result<Self, String> {
         let mut modifiers = KeyModifiers::NONE;
         let mut rest = text;
-        loop {
-            let Some((head, tail)) = rest.split_once('-').filter(|(_, tail)| !tail.is_empty()) else { break };
+        while let Some((head, tail)) = rest.split_once('-').filter(|(_, tail)| !tail.is_empty()) {
             modifiers |= match head {
                 "ctrl" => KeyModifiers::CONTROL,
                 "alt" => KeyModifiers::ALT,
@@ -65,7 +64,10 @@ impl Key {
             "delete" => KeyCode::Delete,
             "insert" => KeyCode::Insert,
             "backspace" => KeyCode::Backspace,
-            name if name.len() > 1 && name.starts_with('f') && name[1..].parse::<u8>().is_ok_and(|n| (1..=24).contains(&n)) => {
+            name if name.len() > 1
+                && name.starts_with('f')
+                && name[1..].parse::<u8>().is_ok_and(|n| (1..=24).contains(&n)) =>
+            {
                 KeyCode::F(name[1..].parse().unwrap_or(1))
             }
             name => {
@@ -88,7 +90,9 @@ impl Key {
     /// For footers and help.
     pub fn label(&self) -> String {
         let mut text = String::new();
-        for (modifier, name) in [(KeyModifiers::CONTROL, "Ctrl-"), (KeyModifiers::ALT, "Alt-"), (KeyModifiers::SHIFT, "Shift-")] {
+        for (modifier, name) in
+            [(KeyModifiers::CONTROL, "Ctrl-"), (KeyModifiers::ALT, "Alt-"), (KeyModifiers::SHIFT, "Shift-")]
+        {
             if self.modifiers.contains(modifier) {
                 text += name;
             }
@@ -242,7 +246,8 @@ mod tests {
     #[test]
     fn a_key_is_read_back_by_its_name() {
         let map = Keymap::new(&BTreeMap::new()).expect("the table");
-        let more = ["É", "-", "ctrl--", "shift-f3", "alt-shift-x", "ctrl-alt-up"].map(|text| Key::parse(text).expect("a key"));
+        let more =
+            ["É", "-", "ctrl--", "shift-f3", "alt-shift-x", "ctrl-alt-up"].map(|text| Key::parse(text).expect("a key"));
         for key in map.bindings.keys().map(|(_, key)| *key).chain(more) {
             let name = key.name().expect("a name");
             assert_eq!(Key::parse(&name), Ok(key), "{name}");

@@ -263,9 +263,7 @@ impl State {
                 self.toasts.retain(|(_, end)| *end > at);
                 self.dirty |= self.toasts.len() != before;
                 let place = self.place;
-                let changed = self.with(&mut effects, |places, layers, ctx| {
-                    places.tick(place, ctx) | layers.tick(ctx)
-                });
+                let changed = self.with(&mut effects, |places, layers, ctx| places.tick(place, ctx) | layers.tick(ctx));
                 self.dirty |= changed;
             }
             Event::Me(Ok(me)) => {
@@ -375,7 +373,8 @@ impl State {
             Action::ToggleMouse => {
                 self.mouse = !self.mouse;
                 effects.push(Effect::Mouse(self.mouse));
-                let text = if self.mouse { "The mouse is captured; F9 lets it go." } else { "The mouse is the terminal's." };
+                let text =
+                    if self.mouse { "The mouse is captured; F9 lets it go." } else { "The mouse is the terminal's." };
                 self.toast(Toast::good(text), effects);
             }
             Action::GoAgents => self.go(places::Go::Agents, effects),
@@ -394,8 +393,7 @@ impl State {
 
     /// The sign-in changed: everything is read anew.
     pub fn become_other(&mut self, profile: Profile) -> Vec<Effect> {
-        let (mut fresh, effects) =
-            State::new(profile, self.keymap.clone(), self.theme.name, self.size);
+        let (mut fresh, effects) = State::new(profile, self.keymap.clone(), self.theme.name, self.size);
         fresh.now = self.now;
         fresh.mouse = self.mouse;
         fresh.mouse_setting = self.mouse_setting;

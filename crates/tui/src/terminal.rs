@@ -180,7 +180,11 @@ impl Terminal {
     /// The terminal is gone.
     pub fn mouse(&mut self, on: bool) -> io::Result<()> {
         self.mouse = on;
-        if on { execute!(self.screen.backend_mut(), EnableMouseCapture) } else { execute!(self.screen.backend_mut(), DisableMouseCapture) }
+        if on {
+            execute!(self.screen.backend_mut(), EnableMouseCapture)
+        } else {
+            execute!(self.screen.backend_mut(), DisableMouseCapture)
+        }
     }
 
     /// Writes bytes that are not part of a frame: title, bell, clipboard, notice.

@@ -71,7 +71,8 @@ pub fn write_new(name: &str, content: &str) -> Result<String, String> {
 pub async fn edit(editor: Option<String>, text: &str, ending: &str) -> Result<String, String> {
     let editor = editor.ok_or("No editor is set. Set VISUAL or EDITOR.")?;
     let path = std::env::temp_dir().join(format!("astudio-{}-{}.{ending}", std::process::id(), text.len()));
-    let mut out = private(&path).map_err(|error| format!("A file for the editor could not be made: {}.", error.kind()))?;
+    let mut out =
+        private(&path).map_err(|error| format!("A file for the editor could not be made: {}.", error.kind()))?;
     out.write_all(text.as_bytes()).map_err(|error| error.kind().to_string())?;
     drop(out);
     let mut words = editor.split_whitespace();

@@ -14,12 +14,7 @@ use text::Safe;
 pub fn popup(frame: &mut Frame<'_>, area: Rect, title: &str, size: (u16, u16), border: Style) -> Rect {
     let width = size.0.min(area.width);
     let height = size.1.min(area.height);
-    let area = Rect {
-        x: area.x + (area.width - width) / 2,
-        y: area.y + (area.height - height) / 2,
-        width,
-        height,
-    };
+    let area = Rect { x: area.x + (area.width - width) / 2, y: area.y + (area.height - height) / 2, width, height };
     frame.render_widget(Clear, area);
     let block = Block::bordered().border_style(border).title(format!(" {} ", Safe::clean(title)));
     let inner = block.inner(area);
@@ -164,11 +159,20 @@ impl Line {
     }
 
     /// The same; with `hidden` each character is shown as a dot.
-    pub fn draw_as(&self, frame: &mut Frame<'_>, area: Rect, label: &str, style: Style, hidden: bool) -> Option<Position> {
+    pub fn draw_as(
+        &self,
+        frame: &mut Frame<'_>,
+        area: Rect,
+        label: &str,
+        style: Style,
+        hidden: bool,
+    ) -> Option<Position> {
         if area.is_empty() {
             return None;
         }
-        let shown = |text: &str| if hidden { "•".repeat(text.chars().count()) } else { Safe::clean(text).as_str().to_owned() };
+        let shown = |text: &str| {
+            if hidden { "•".repeat(text.chars().count()) } else { Safe::clean(text).as_str().to_owned() }
+        };
         let (head, tail) = (shown(&self.text[..self.cursor]), shown(&self.text[self.cursor..]));
         let label_width = text::width(label) as u16;
         let room = area.width.saturating_sub(label_width).saturating_sub(1) as usize;

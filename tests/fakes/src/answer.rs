@@ -30,10 +30,7 @@ pub enum Cut {
 #[derive(Clone, Debug)]
 pub(crate) enum Part {
     Text(Vec<String>),
-    Reasoning {
-        pieces: Vec<String>,
-        signature: Option<String>,
-    },
+    Reasoning { pieces: Vec<String>, signature: Option<String> },
     Redacted(String),
     Calls(Vec<Call>),
     Pause(Duration),
@@ -106,10 +103,7 @@ impl Answer {
     /// Adds reasoning in these pieces, signed if the protocol has signatures.
     #[must_use]
     pub fn then_reasoning(self, pieces: &[&str], signature: Option<&str>) -> Self {
-        self.then(Part::Reasoning {
-            pieces: owned(pieces),
-            signature: signature.map(str::to_owned),
-        })
+        self.then(Part::Reasoning { pieces: owned(pieces), signature: signature.map(str::to_owned) })
     }
 
     /// Adds reasoning that the provider shows only in encrypted form (Anthropic).
@@ -170,9 +164,7 @@ impl Answer {
     }
 
     pub(crate) fn has_calls(&self) -> bool {
-        self.parts
-            .iter()
-            .any(|part| matches!(part, Part::Calls(calls) if !calls.is_empty()))
+        self.parts.iter().any(|part| matches!(part, Part::Calls(calls) if !calls.is_empty()))
     }
 
     /// Whether the parts end the stream themselves, by an error.

@@ -23,39 +23,25 @@ pub(crate) fn steps(answer: &Answer, request: &Request) -> Vec<Step> {
             "cache_creation_input_tokens": 0, "output_tokens": 1,
         });
     }
-    let mut steps = vec![
-        event(&json!({"type": "message_start", "message": message})),
-        event(&json!({"type": "ping"})),
-    ];
+    let mut steps = vec![event(&json!({"type": "message_start", "message": message})), event(&json!({"type": "ping"}))];
     let mut index = 0;
     let mut block = |steps: &mut Vec<Step>, start: Value, deltas: Vec<Value>| {
-        steps.push(event(
-            &json!({"type": "content_block_start", "index": index, "content_block": start}),
-        ));
+        steps.push(event(&json!({"type": "content_block_start", "index": index, "content_block": start})));
         for delta in deltas {
-            steps.push(event(
-                &json!({"type": "content_block_delta", "index": index, "delta": delta}),
-            ));
+            steps.push(event(&json!({"type": "content_block_delta", "index": index, "delta": delta})));
         }
-        steps.push(event(
-            &json!({"type": "content_block_stop", "index": index}),
-        ));
+        steps.push(event(&json!({"type": "content_block_stop", "index": index})));
         index += 1;
     };
     for part in &answer.parts {
         match part {
             Part::Text(pieces) => {
-                let deltas = pieces
-                    .iter()
-                    .map(|piece| json!({"type": "text_delta", "text": piece}))
-                    .collect();
+                let deltas = pieces.iter().map(|piece| json!({"type": "text_delta", "text": piece})).collect();
                 block(&mut steps, json!({"type": "text", "text": ""}), deltas);
             }
             Part::Reasoning { pieces, signature } => {
-                let mut deltas: Vec<Value> = pieces
-                    .iter()
-                    .map(|piece| json!({"type": "thinking_delta", "thinking": piece}))
-                    .collect();
+                let mut deltas: Vec<Value> =
+                    pieces.iter().map(|piece| json!({"type": "thinking_delta", "thinking": piece})).collect();
                 if let Some(signature) = signature {
                     deltas.push(json!({"type": "signature_delta", "signature": signature}));
                 }
@@ -72,9 +58,7 @@ pub(crate) fn steps(answer: &Answer, request: &Request) -> Vec<Step> {
                         "input": {}});
                     let mut deltas = vec![json!({"type": "input_json_delta", "partial_json": ""})];
                     deltas.extend(
-                        call.deltas.iter().map(
-                            |delta| json!({"type": "input_json_delta", "partial_json": delta}),
-                        ),
+                        call.deltas.iter().map(|delta| json!({"type": "input_json_delta", "partial_json": delta})),
                     );
                     block(&mut steps, start, deltas);
                 }
@@ -89,14 +73,8 @@ pub(crate) fn steps(answer: &Answer, request: &Request) -> Vec<Step> {
     if answer.fails() {
         return steps;
     }
-    let reason = answer.finish.clone().unwrap_or_else(|| {
-        if answer.has_calls() {
-            "tool_use"
-        } else {
-            "end_turn"
-        }
-        .to_owned()
-    });
+    let reason =
+        answer.finish.clone().unwrap_or_else(|| if answer.has_calls() { "tool_use" } else { "end_turn" }.to_owned());
     let mut end = json!({"type": "message_delta",
         "delta": {"stop_reason": reason, "stop_sequence": null}});
     if let Some((_, output, _)) = answer.usage {

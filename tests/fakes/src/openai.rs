@@ -17,14 +17,10 @@ pub(crate) fn steps(answer: &Answer, request: &Request) -> Vec<Step> {
         Step::Bytes(format!("data: {chunk}\n\n").into_bytes())
     };
     let delta = |delta: Value, finish: Value| {
-        let choice =
-            json!([{"index": 0, "delta": delta, "logprobs": null, "finish_reason": finish}]);
+        let choice = json!([{"index": 0, "delta": delta, "logprobs": null, "finish_reason": finish}]);
         send(choice, Value::Null)
     };
-    steps.push(delta(
-        json!({"role": "assistant", "content": "", "refusal": null}),
-        Value::Null,
-    ));
+    steps.push(delta(json!({"role": "assistant", "content": "", "refusal": null}), Value::Null));
     let mut calls = 0;
     for part in &answer.parts {
         match part {
@@ -56,14 +52,8 @@ pub(crate) fn steps(answer: &Answer, request: &Request) -> Vec<Step> {
     if answer.fails() {
         return steps;
     }
-    let finish = answer.finish.clone().unwrap_or_else(|| {
-        if answer.has_calls() {
-            "tool_calls"
-        } else {
-            "stop"
-        }
-        .to_owned()
-    });
+    let finish =
+        answer.finish.clone().unwrap_or_else(|| if answer.has_calls() { "tool_calls" } else { "stop" }.to_owned());
     steps.push(delta(json!({}), Value::String(finish)));
     let asked = request.body["stream_options"]["include_usage"] == true;
     if let (true, Some((input, output, cached))) = (asked, answer.usage) {

@@ -16,10 +16,7 @@ pub struct Request {
 impl Request {
     /// The first header of this name.
     pub fn header(&self, name: &str) -> Option<&str> {
-        self.headers
-            .iter()
-            .find(|(header, _)| header.eq_ignore_ascii_case(name))
-            .map(|(_, value)| value.as_str())
+        self.headers.iter().find(|(header, _)| header.eq_ignore_ascii_case(name)).map(|(_, value)| value.as_str())
     }
 
     /// The system prompt, in either protocol.
@@ -36,10 +33,7 @@ impl Request {
 
     /// The messages as they were sent.
     pub fn messages(&self) -> &[Value] {
-        self.body["messages"]
-            .as_array()
-            .map(Vec::as_slice)
-            .unwrap_or_default()
+        self.body["messages"].as_array().map(Vec::as_slice).unwrap_or_default()
     }
 
     /// What the user said last, without tool results.
@@ -59,10 +53,7 @@ impl Request {
         let mut results = Vec::new();
         for message in self.messages().iter().rev() {
             if message["role"] == "tool" {
-                results.push((
-                    string(&message["tool_call_id"]),
-                    text_of(&message["content"]),
-                ));
+                results.push((string(&message["tool_call_id"]), text_of(&message["content"])));
                 continue;
             }
             let blocks = message["content"].as_array();

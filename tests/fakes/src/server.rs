@@ -88,14 +88,9 @@ impl Fake {
     }
 
     fn start(protocol: Protocol, script: Script) -> Self {
-        let listener = std::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0))
-            .expect("loopback has a free port");
-        let address = listener
-            .local_addr()
-            .expect("a bound socket has an address");
-        listener
-            .set_nonblocking(true)
-            .expect("a socket can be non-blocking");
+        let listener = std::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("loopback has a free port");
+        let address = listener.local_addr().expect("a bound socket has an address");
+        listener.set_nonblocking(true).expect("a socket can be non-blocking");
         let shared = Arc::new(Shared {
             protocol,
             script: Mutex::new(script),
@@ -105,10 +100,8 @@ impl Fake {
         let (stop, stopped) = oneshot::channel();
         let served = Arc::clone(&shared);
         let thread = std::thread::spawn(move || {
-            let runtime = tokio::runtime::Builder::new_current_thread()
-                .enable_all()
-                .build()
-                .expect("a runtime can be built");
+            let runtime =
+                tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime can be built");
             runtime.block_on(async move {
                 let listener = tokio::net::TcpListener::from_std(listener)
                     .expect("a listening socket can be registered")
@@ -116,8 +109,7 @@ impl Fake {
                     .tap_io(|socket| {
                         let _ = socket.set_nodelay(true);
                     });
-                let app = axum::Router::new()
-                    .fallback(move |request| handle(Arc::clone(&served), request));
+                let app = axum::Router::new().fallback(move |request| handle(Arc::clone(&served), request));
                 tokio::select! {
                     served = async { axum::serve(listener, app).await } => {
                         served.expect("serving does not fail");
@@ -126,12 +118,7 @@ impl Fake {
                 }
             });
         });
-        Self {
-            address,
-            shared,
-            stop: Some(stop),
-            thread: Some(thread),
-        }
+        Self { address, shared, stop: Some(stop), thread: Some(thread) }
     }
 
     /// The base URL to configure a client with.
@@ -186,12 +173,7 @@ impl Fake {
             if left.is_zero() {
                 return false;
             }
-            record = self
-                .shared
-                .changed
-                .wait_timeout(record, left)
-                .unwrap_or_else(PoisonError::into_inner)
-                .0;
+            record = self.shared.changed.wait_timeout(record, left).unwrap_or_else(PoisonError::into_inner).0;
         }
         true
     }
@@ -209,14 +191,9 @@ impl Drop for Fake {
     }
 }
 
-async fn handle(
-    shared: Arc<Shared>,
-    request: axum::extract::Request,
-) -> Result<Response<Body>, Infallible> {
+async fn handle(shared: Arc<Shared>, request: axum::extract::Request) -> Result<Response<Body>, Infallible> {
     let (parts, body) = request.into_parts();
-    let bytes = axum::body::to_bytes(body, usize::MAX)
-        .await
-        .unwrap_or_default();
+    let bytes = axum::body::to_bytes(body, usize::MAX).await.unwrap_or_default();
     let request = Request {
         path: parts.uri.to_string(),
         headers: parts
@@ -263,10 +240,7 @@ fn respond(shared: Arc<Shared>, request: &Request, answer: Option<Answer>) -> Re
         return whole(500, "application/json", &body.to_string());
     };
     let status = answer.status.unwrap_or(200);
-    let content_type = answer
-        .content_type
-        .as_deref()
-        .unwrap_or("text/event-stream; charset=utf-8");
+    let content_type = answer.content_type.as_deref().unwrap_or("text/event-stream; charset=utf-8");
     if let Some(body) = &answer.body {
         return whole(status, content_type, body);
     }
@@ -276,11 +250,7 @@ fn respond(shared: Arc<Shared>, request: &Request, answer: Option<Answer>) -> Re
     };
     let steps = cut_off(steps, answer.cut);
     let mut response = whole(status, content_type, "");
-    *response.body_mut() = Body::from_stream(Watched {
-        steps: Box::pin(play(steps)),
-        done: false,
-        shared,
-    });
+    *response.body_mut() = Body::from_stream(Watched { steps: Box::pin(play(steps)), done: false, shared });
     response
 }
 

@@ -1,10 +1,10 @@
 //! The journal: what happened, linked so that a change of the past shows.
 
 use super::common::Page;
+use crate::Micros;
 use crate::operation::Gates;
 use crate::operations;
 use crate::wire::{Json, NoBody, NoPath, NoQuery};
-use crate::Micros;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 

@@ -1,9 +1,9 @@
 //! Catalogues: what agents can be made of.
 
+use crate::Result;
 use crate::operation::Gates;
 use crate::operations;
 use crate::wire::{Json, NoBody, Params, Query};
-use crate::Result;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 

@@ -118,9 +118,10 @@ pub fn expected_version_text(text: &str) -> Result<Option<i64>> {
     if text.is_empty() {
         return Ok(None);
     }
-    text.trim().parse().map(Some).map_err(|_| {
-        StudioError::new(Code::InvalidExpectedVersion, 400, "'expected_version' must be a whole number.")
-    })
+    text.trim()
+        .parse()
+        .map(Some)
+        .map_err(|_| StudioError::new(Code::InvalidExpectedVersion, 400, "'expected_version' must be a whole number."))
 }
 
 /// Reads an `expected_version` of a body: an integer, a text with one, or nothing.

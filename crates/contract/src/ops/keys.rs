@@ -1,9 +1,9 @@
 //! Provider keys of a person.
 
+use crate::Micros;
 use crate::operation::Gates;
 use crate::operations;
 use crate::wire::{Json, JsonBody, NoBody, NoPath, NoQuery, Params};
-use crate::Micros;
 use serde::{Deserialize, Serialize};
 
 operations! {

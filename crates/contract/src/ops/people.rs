@@ -1,10 +1,10 @@
 //! Tenants, users, memberships.
 
 use super::common::IdPath;
+use crate::Micros;
 use crate::operation::Gates;
 use crate::operations;
 use crate::wire::{Json, JsonBody, NoBody, NoPath, NoQuery, Params};
-use crate::Micros;
 use serde::{Deserialize, Serialize};
 
 operations! {

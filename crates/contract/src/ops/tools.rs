@@ -1,9 +1,9 @@
 //! Tools, run directly.
 
+use crate::Micros;
 use crate::operation::{Authoring, Gates, TenantNeed};
 use crate::operations;
 use crate::wire::{Json, JsonBody, NoQuery, Params};
-use crate::Micros;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 

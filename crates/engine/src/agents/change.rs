@@ -5,9 +5,7 @@ use super::definition::{check_patch, patched};
 use super::guard::{Stop, Written};
 use super::item;
 use crate::{Admitted, Engine, Serve};
-use contract::ops::agents::{
-    AgentItem, AgentPatch, PatchAgent, SetAgentVisibility, VisibilityPatch,
-};
+use contract::ops::agents::{AgentItem, AgentPatch, PatchAgent, SetAgentVisibility, VisibilityPatch};
 use contract::ops::common::{NamePath, expected_version_value};
 use contract::wire::{Json, Late, NoQuery};
 use contract::{Micros, Operation, Result, StudioError};
@@ -35,32 +33,21 @@ impl Serve<PatchAgent> for Engine {
         let judge = self.judge(&partition);
         let user = who.user.clone();
         let agent = self
-            .guarded(
-                &who,
-                &PatchAgent::GATES,
-                &path.name,
-                authorised,
-                expected,
-                move |tx, mut agent| {
-                    agent.definition = patched(agent.definition, patch.clone())?;
-                    agent.head.llm = agent.definition.llm.clone();
-                    agent.head.category = agent.definition.category.clone();
-                    agent.head.description = agent.definition.description.clone();
-                    judge.changed(&agent, &repo::tooling(tx, &agent.head.id)?)?;
-                    let fields = fields(&patch);
-                    store(
-                        tx,
-                        &partition,
-                        agent,
-                        &user,
-                        Change {
-                            kind: "patch",
-                            action: "agent.updated",
-                            what: json!({ "fields": fields }),
-                        },
-                    )
-                },
-            )
+            .guarded(&who, &PatchAgent::GATES, &path.name, authorised, expected, move |tx, mut agent| {
+                agent.definition = patched(agent.definition, patch.clone())?;
+                agent.head.llm = agent.definition.llm.clone();
+                agent.head.category = agent.definition.category.clone();
+                agent.head.description = agent.definition.description.clone();
+                judge.changed(&agent, &repo::tooling(tx, &agent.head.id)?)?;
+                let fields = fields(&patch);
+                store(
+                    tx,
+                    &partition,
+                    agent,
+                    &user,
+                    Change { kind: "patch", action: "agent.updated", what: json!({ "fields": fields }) },
+                )
+            })
             .await?;
         shown(&who, agent)
     }
@@ -77,8 +64,7 @@ impl Serve<SetAgentVisibility> for Engine {
         let authorised = self.manageable(&who, &path.name).await?;
         let body = body.open()?;
         let visibility = visibility(&body.visibility)?;
-        check_sharing(&who.access_caller(), visibility, &body.allowed_groups)
-            .map_err(not_sharable)?;
+        check_sharing(&who.access_caller(), visibility, &body.allowed_groups).map_err(not_sharable)?;
         let partition = who.partition()?.clone();
         let user = who.user.clone();
         let agent = self
@@ -101,13 +87,7 @@ struct Change {
 }
 
 /// Writes the next version of an agent with its history and its journal entry.
-fn store(
-    tx: &mut dyn Tx,
-    partition: &Partition,
-    mut agent: Agent,
-    user: &str,
-    change: Change,
-) -> Written<Agent> {
+fn store(tx: &mut dyn Tx, partition: &Partition, mut agent: Agent, user: &str, change: Change) -> Written<Agent> {
     let now = Micros::now();
     agent.head.version += 1;
     // A clock that was set back must not make a change look older than the one before.
@@ -119,17 +99,7 @@ fn store(
     body["agent_id"] = json!(agent.head.id);
     body["version"] = json!(agent.head.version);
     let subject = format!("agent:{}", agent.head.name);
-    journal::record(
-        tx,
-        now,
-        Entry {
-            partition,
-            actor: user,
-            action: change.action,
-            subject: &subject,
-            body,
-        },
-    )?;
+    journal::record(tx, now, Entry { partition, actor: user, action: change.action, subject: &subject, body })?;
     Ok(agent)
 }
 
@@ -142,15 +112,11 @@ fn fields(patch: &AgentPatch) -> Vec<&'static str> {
         ("system_prompt", patch.system_prompt.is_absent()),
         ("category", patch.category.is_absent()),
     ];
-    sent.into_iter()
-        .filter(|(_, absent)| !absent)
-        .map(|(field, _)| field)
-        .collect()
+    sent.into_iter().filter(|(_, absent)| !absent).map(|(field, _)| field).collect()
 }
 
 fn shown(who: &Admitted, agent: Agent) -> Result<Json<AgentItem>> {
     let name = agent.head.name.clone();
     let item = item::whole(&who.access_caller(), who.partition()?, agent);
-    item.map(Json)
-        .ok_or_else(|| StudioError::not_found("Agent", &name))
+    item.map(Json).ok_or_else(|| StudioError::not_found("Agent", &name))
 }

@@ -41,9 +41,7 @@ pub fn check(class: &str, partition: &Partition, allowed: &BTreeSet<String>) -> 
         StudioError::new(
             Code::BotClassNotAllowed,
             422,
-            format!(
-                "Agents of class '{class}' are not allowed here. The catalogue lists the classes."
-            ),
+            format!("Agents of class '{class}' are not allowed here. The catalogue lists the classes."),
         )
     })
 }

@@ -31,9 +31,7 @@ impl Serve<CreateAgent> for Engine {
         let body = body.open()?;
         let partition = who.partition()?.clone();
         let Some(Value::String(name)) = &body.name else {
-            return Err(StudioError::invalid_request(
-                "'name' is needed and must be text.",
-            ));
+            return Err(StudioError::invalid_request("'name' is needed and must be text."));
         };
         let visibility = visibility(body.visibility.as_deref().unwrap_or("private"))?;
         let allowed_groups = body.allowed_groups.clone().unwrap_or_default();
@@ -59,11 +57,7 @@ impl Serve<CreateAgent> for Engine {
         let class = body.bot_class.as_deref().unwrap_or(super::classes::DEFAULT);
         if partition.is_global() {
             if let Ok(name) = &name
-                && self
-                    .store
-                    .read(|tx| repo::name_in_use(tx, &partition, name))
-                    .await
-                    .map_err(from_store)?
+                && self.store.read(|tx| repo::name_in_use(tx, &partition, name)).await.map_err(from_store)?
             {
                 return Err(StudioError::name_taken(name));
             }
@@ -139,9 +133,7 @@ impl Serve<CreateAgent> for Engine {
 /// # Errors
 /// 400 `invalid_request`.
 pub(super) fn visibility(text: &str) -> Result<Visibility> {
-    text.parse().map_err(|_| {
-        StudioError::invalid_request("'visibility' must be private, tenant or groups.")
-    })
+    text.parse().map_err(|_| StudioError::invalid_request("'visibility' must be private, tenant or groups."))
 }
 
 /// A sharing that the rule refuses.

@@ -11,16 +11,8 @@ use store::repo::agents::{Definition, SCHEMA_VERSION};
 /// Category of an agent that names none.
 pub(super) const GENERAL: &str = "general";
 /// Keys that have a place of their own; in `config` they would be a second, silent one.
-const REFUSED: [&str; 8] = [
-    "llm",
-    "model",
-    "model_config",
-    "chatbot_id",
-    "name",
-    "mcp_servers",
-    "toolkits",
-    "vector_store_config",
-];
+const REFUSED: [&str; 8] =
+    ["llm", "model", "model_config", "chatbot_id", "name", "mcp_servers", "toolkits", "vector_store_config"];
 
 /// A definition from the body of a creation: `config` gives the sampling parameters, the prompt and the tools; the rest of
 /// it stays.
@@ -33,24 +25,18 @@ pub(super) fn created(body: &AgentCreate) -> Result<Definition> {
         None | Some(Value::Null) => None,
         Some(Value::String(prompt)) => Some(prompt),
         Some(_) => {
-            return Err(StudioError::invalid_request(
-                "'config.system_prompt' must be text.",
-            ));
+            return Err(StudioError::invalid_request("'config.system_prompt' must be text."));
         }
     };
     let tools = match config.remove("tools") {
         None | Some(Value::Null) => Vec::new(),
         Some(Value::Array(tools)) => tools,
         Some(_) => {
-            return Err(StudioError::invalid_request(
-                "'config.tools' must be a list of slugs.",
-            ));
+            return Err(StudioError::invalid_request("'config.tools' must be a list of slugs."));
         }
     };
-    let params: Map<String, Value> = MODEL_PARAMS
-        .iter()
-        .filter_map(|p| Some((p.field.to_owned(), config.remove(p.field)?)))
-        .collect();
+    let params: Map<String, Value> =
+        MODEL_PARAMS.iter().filter_map(|p| Some((p.field.to_owned(), config.remove(p.field)?))).collect();
     let mut model_params = ModelParams::default();
     set_params(&mut model_params, &params)?;
     if let Some(key) = REFUSED.into_iter().find(|key| config.contains_key(*key)) {
@@ -58,10 +44,7 @@ pub(super) fn created(body: &AgentCreate) -> Result<Definition> {
     }
     Ok(Definition {
         schema_version: SCHEMA_VERSION,
-        bot_class: body
-            .bot_class
-            .clone()
-            .unwrap_or_else(|| super::classes::DEFAULT.into()),
+        bot_class: body.bot_class.clone().unwrap_or_else(|| super::classes::DEFAULT.into()),
         llm: body.llm.clone(),
         model_params,
         system_prompt,
@@ -96,12 +79,8 @@ pub(super) fn check_config(definition: &Definition, partition: &Partition) -> Re
 }
 
 fn unsupported(key: &str) -> StudioError {
-    StudioError::new(
-        Code::UnsupportedConfigKey,
-        422,
-        format!("'config.{key}' is not supported here. Leave it out."),
-    )
-    .with(json!({ "key": key }))
+    StudioError::new(Code::UnsupportedConfigKey, 422, format!("'config.{key}' is not supported here. Leave it out."))
+        .with(json!({ "key": key }))
 }
 
 /// Checks of a patch that need no record.
@@ -110,10 +89,7 @@ fn unsupported(key: &str) -> StudioError {
 /// 422 `invalid_request`, 422 `invalid_config`, 400 `invalid_category`, in this order.
 pub(super) fn check_patch(patch: &AgentPatch) -> Result<()> {
     if let Patch::Set(params) = &patch.model_params {
-        if let Some(key) = params
-            .keys()
-            .find(|key| MODEL_PARAMS.iter().all(|p| p.field != **key))
-        {
+        if let Some(key) = params.keys().find(|key| MODEL_PARAMS.iter().all(|p| p.field != **key)) {
             let known = MODEL_PARAMS.map(|p| p.field).join(", ");
             let message = format!("'model_params.{key}' is not known. Known are: {known}.");
             return Err(StudioError::new(Code::InvalidRequest, 422, message));
@@ -134,10 +110,7 @@ pub(super) fn patched(mut old: Definition, patch: AgentPatch) -> Result<Definiti
     old.description = patch.description.over(old.description);
     old.llm = patch.llm.over(old.llm);
     old.system_prompt = patch.system_prompt.over(old.system_prompt);
-    old.category = patch
-        .category
-        .over(Some(old.category))
-        .unwrap_or_else(|| GENERAL.into());
+    old.category = patch.category.over(Some(old.category)).unwrap_or_else(|| GENERAL.into());
     match patch.model_params {
         Patch::Absent => {}
         Patch::Null => old.model_params = ModelParams::default(),
@@ -159,9 +132,8 @@ fn set_params(target: &mut ModelParams, params: &Map<String, Value>) -> Result<(
             _ => {}
         }
         // Stored as a signed number, which a larger one would silently leave unset.
-        if let Some(bounds) = MODEL_PARAMS
-            .iter()
-            .find(|p| p.field == field && p.integer && value.is_u64() && whole.is_none())
+        if let Some(bounds) =
+            MODEL_PARAMS.iter().find(|p| p.field == field && p.integer && value.is_u64() && whole.is_none())
         {
             faults.push(ParamFault {
                 field: bounds.field,
@@ -174,10 +146,6 @@ fn set_params(target: &mut ModelParams, params: &Map<String, Value>) -> Result<(
     if faults.is_empty() {
         return Ok(());
     }
-    let message = faults
-        .iter()
-        .map(|fault| fault.message.as_str())
-        .collect::<Vec<_>>()
-        .join(" ");
+    let message = faults.iter().map(|fault| fault.message.as_str()).collect::<Vec<_>>().join(" ");
     Err(StudioError::new(Code::InvalidConfig, 422, message).with(json!(faults)))
 }

@@ -24,32 +24,22 @@ impl Serve<DeleteAgent> for Engine {
         let expected = query.open()?.expected_version;
         let partition = who.partition()?.clone();
         let user = who.user.clone();
-        self.guarded(
-            &who,
-            &DeleteAgent::GATES,
-            &path.name,
-            authorised,
-            expected,
-            move |tx, agent| {
-                let now = Micros::now();
-                let head = &agent.head;
-                if !repo::delete(tx, &partition, head, &user, now)? {
-                    return Err(Stop::Moved);
-                }
-                let entry = Entry {
-                    partition: &partition,
-                    actor: &user,
-                    action: "agent.deleted",
-                    subject: &format!("agent:{}", head.name),
-                    body: json!({ "agent_id": head.id, "version": head.version }),
-                };
-                Ok(journal::record(tx, now, entry)?)
-            },
-        )
+        self.guarded(&who, &DeleteAgent::GATES, &path.name, authorised, expected, move |tx, agent| {
+            let now = Micros::now();
+            let head = &agent.head;
+            if !repo::delete(tx, &partition, head, &user, now)? {
+                return Err(Stop::Moved);
+            }
+            let entry = Entry {
+                partition: &partition,
+                actor: &user,
+                action: "agent.deleted",
+                subject: &format!("agent:{}", head.name),
+                body: json!({ "agent_id": head.id, "version": head.version }),
+            };
+            Ok(journal::record(tx, now, entry)?)
+        })
         .await?;
-        Ok(Json(Deleted {
-            name: path.name,
-            deleted: true,
-        }))
+        Ok(Json(Deleted { name: path.name, deleted: true }))
     }
 }

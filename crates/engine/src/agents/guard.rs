@@ -57,11 +57,7 @@ impl Engine {
     pub(crate) async fn visible(&self, who: &Admitted, name: &str) -> Result<(Head, Verdict)> {
         let partition = who.partition()?;
         let head = match is_record_name(name) {
-            true => self
-                .store
-                .read(|tx| repo::head_by_name(tx, partition, name))
-                .await
-                .map_err(from_store)?,
+            true => self.store.read(|tx| repo::head_by_name(tx, partition, name)).await.map_err(from_store)?,
             false => None,
         };
         let found = head.map(|head| (access(&who.access_caller(), &head.owned(partition)), head));
@@ -80,10 +76,7 @@ impl Engine {
         if !verdict.can_manage {
             return Err(not_manageable(name));
         }
-        Ok(Authorised {
-            id: head.id,
-            version: head.version,
-        })
+        Ok(Authorised { id: head.id, version: head.version })
     }
 
     /// Does a write for which the caller was authorised. `write` gets the row as the transaction found it.
@@ -103,12 +96,7 @@ impl Engine {
         let write = Arc::new(write);
         let partition = who.partition()?.clone();
         for last in [false, true] {
-            let (write, partition, name_here, seen) = (
-                write.clone(),
-                partition.clone(),
-                name.to_owned(),
-                authorised,
-            );
+            let (write, partition, name_here, seen) = (write.clone(), partition.clone(), name.to_owned(), authorised);
             let done = self
                 .store
                 .write(move |tx| {
@@ -119,9 +107,7 @@ impl Engine {
                     let moved = agent.head.id != seen.id || version != seen.version;
                     if expected.is_some_and(|expected| expected != version) {
                         // A row that moved may be one that the caller may not know of, nor its version.
-                        return Err(
-                            StudioError::version_conflict((!moved).then_some(version)).into()
-                        );
+                        return Err(StudioError::version_conflict((!moved).then_some(version)).into());
                     }
                     if moved {
                         return Err(Stop::Moved);

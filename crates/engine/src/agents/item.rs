@@ -42,10 +42,7 @@ fn item(verdict: Verdict, partition: &Partition, head: Head) -> AgentItem {
         llm: head.llm,
         description: head.description,
         category: Some(head.category),
-        access: verdict
-            .access
-            .map(|access| access.as_str().to_owned())
-            .unwrap_or_default(),
+        access: verdict.access.map(|access| access.as_str().to_owned()).unwrap_or_default(),
         can_manage: verdict.can_manage,
         definition: None,
     }

@@ -52,34 +52,26 @@ impl Ask {
             "updated_at" => (Order::Updated, false),
             "-updated_at" => (Order::Updated, true),
             _ => {
-                return Err(StudioError::invalid_request(
-                    "'sort' must be name, -name, updated_at or -updated_at.",
-                ));
+                return Err(StudioError::invalid_request("'sort' must be name, -name, updated_at or -updated_at."));
             }
         };
         let mut ask = Self {
-            terms: page
-                .q
-                .as_deref()
-                .map_or(Ok(Vec::new()), |q| filter(q, user))?,
+            terms: page.q.as_deref().map_or(Ok(Vec::new()), |q| filter(q, user))?,
             order,
             descending,
             after: None,
             limit: page.is_paged().then(|| page.limit.unwrap_or(LIMIT)),
         };
         if let Some(text) = &page.cursor {
-            let read = URL_SAFE_NO_PAD
-                .decode(text)
-                .ok()
-                .and_then(|bytes| serde_json::from_slice::<Cursor>(&bytes).ok());
+            let read =
+                URL_SAFE_NO_PAD.decode(text).ok().and_then(|bytes| serde_json::from_slice::<Cursor>(&bytes).ok());
             let cursor = read.filter(|cursor| cursor.s == ask.sort() && !cursor.n.contains('\0'));
             let Cursor { n, u, .. } = cursor.ok_or_else(|| {
-                StudioError::invalid_request("'cursor' is not one of this list. Use 'next_cursor' of its last page with the same sort.")
+                StudioError::invalid_request(
+                    "'cursor' is not one of this list. Use 'next_cursor' of its last page with the same sort.",
+                )
             })?;
-            ask.after = Some(After {
-                name: n,
-                updated_at: Micros(u),
-            });
+            ask.after = Some(After { name: n, updated_at: Micros(u) });
         }
         Ok(ask)
     }
@@ -95,11 +87,7 @@ impl Ask {
 
     /// The cursor behind this item.
     pub(super) fn cursor(&self, last: &AgentItem) -> String {
-        let cursor = Cursor {
-            s: self.sort().into(),
-            n: last.name.clone(),
-            u: last.updated_at.unwrap_or_default().0,
-        };
+        let cursor = Cursor { s: self.sort().into(), n: last.name.clone(), u: last.updated_at.unwrap_or_default().0 };
         URL_SAFE_NO_PAD.encode(serde_json::to_vec(&cursor).unwrap_or_default())
     }
 }
@@ -110,31 +98,21 @@ impl Ask {
 /// 400 `invalid_request`, with what is known instead.
 fn filter(q: &str, user: &str) -> Result<Vec<Term>> {
     if q.len() > MAX_FILTER || q.contains('\0') {
-        return Err(StudioError::invalid_request(format!(
-            "'q' must be at most {MAX_FILTER} bytes of text."
-        )));
+        return Err(StudioError::invalid_request(format!("'q' must be at most {MAX_FILTER} bytes of text.")));
     }
     let words = words(q);
     if words.len() > MAX_TERMS {
-        return Err(StudioError::invalid_request(format!(
-            "'q' must have at most {MAX_TERMS} terms."
-        )));
+        return Err(StudioError::invalid_request(format!("'q' must have at most {MAX_TERMS} terms.")));
     }
-    words
-        .into_iter()
-        .map(|(key, value)| term(key.as_deref(), value, user))
-        .collect()
+    words.into_iter().map(|(key, value)| term(key.as_deref(), value, user)).collect()
 }
 
 fn term(key: Option<&str>, value: String, user: &str) -> Result<Term> {
     let Some(key) = key else {
         return Ok(Term::Text(value));
     };
-    let bad = |values: &str| {
-        Err(StudioError::invalid_request(format!(
-            "'{key}:' in 'q' must be followed by {values}."
-        )))
-    };
+    let bad =
+        |values: &str| Err(StudioError::invalid_request(format!("'{key}:' in 'q' must be followed by {values}.")));
     match key {
         _ if value.is_empty() && KEYS.split(", ").any(|known| known == key) => bad("a value"),
         "owner" if value == "me" => Ok(Term::Owner(user.to_owned())),
@@ -166,9 +144,7 @@ fn words(q: &str) -> Vec<(Option<String>, String)> {
         for (at, c) in rest.char_indices() {
             match c {
                 '"' => (quoted, quotes) = (!quoted, true),
-                ':' if !quoted && !quotes && key.is_none() => {
-                    key = Some(std::mem::take(&mut value))
-                }
+                ':' if !quoted && !quotes && key.is_none() => key = Some(std::mem::take(&mut value)),
                 c if c.is_whitespace() && !quoted => {
                     end = at;
                     break;
@@ -193,7 +169,8 @@ mod tests {
     fn filters() {
         let read = |q: &str| filter(q, "u1");
         assert_eq!(
-            read(" owner:me  vis:tenant llm:anthropic:claude \"two words\" category:\"a b\" status:disabled Word ").unwrap(),
+            read(" owner:me  vis:tenant llm:anthropic:claude \"two words\" category:\"a b\" status:disabled Word ")
+                .unwrap(),
             [
                 Term::Owner("u1".into()),
                 Term::Visibility(Visibility::Tenant),
@@ -204,10 +181,7 @@ mod tests {
                 Term::Text("Word".into()),
             ]
         );
-        assert_eq!(
-            read("\"a:b\" \"open").unwrap(),
-            [Term::Text("a:b".into()), Term::Text("open".into())]
-        );
+        assert_eq!(read("\"a:b\" \"open").unwrap(), [Term::Text("a:b".into()), Term::Text("open".into())]);
         assert_eq!(read("  \"\" ").unwrap(), []);
         for (bad, says) in [
             ("color:red", "owner, vis, llm, category, status"),
@@ -220,11 +194,7 @@ mod tests {
             ("a\0", "text"),
         ] {
             let error = read(bad).unwrap_err();
-            assert_eq!(
-                (error.code.as_str(), error.status),
-                ("invalid_request", 400),
-                "{bad}"
-            );
+            assert_eq!((error.code.as_str(), error.status), ("invalid_request", 400), "{bad}");
             assert!(error.message.contains(says), "{bad}: {}", error.message);
         }
     }
@@ -232,24 +202,11 @@ mod tests {
     #[test]
     fn a_cursor_belongs_to_its_order() {
         let ask = |sort: &str, cursor: Option<String>| {
-            Ask::new(
-                &Page {
-                    sort: Some(sort.into()),
-                    cursor,
-                    ..Page::default()
-                },
-                "u1",
-            )
+            Ask::new(&Page { sort: Some(sort.into()), cursor, ..Page::default() }, "u1")
         };
         let made = URL_SAFE_NO_PAD.encode(br#"{"s":"-name","n":"x","u":5}"#);
         let read = ask("-name", Some(made.clone())).unwrap();
-        assert_eq!(
-            read.after,
-            Some(After {
-                name: "x".into(),
-                updated_at: Micros(5)
-            })
-        );
+        assert_eq!(read.after, Some(After { name: "x".into(), updated_at: Micros(5) }));
         assert!(ask("name", Some(made)).is_err());
         assert!(ask("name", Some("%%".into())).is_err());
         assert!(ask("size", None).is_err());

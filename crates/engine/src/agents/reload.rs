@@ -23,23 +23,9 @@ impl Serve<ReloadAgent> for Engine {
         who.require_author()?;
         query.open()?;
         let partition = who.partition()?;
-        let done = self
-            .runtime
-            .reload(partition, &head.id, &who.bind(partition, Some(&head)))
-            .await;
+        let done = self.runtime.reload(partition, &head.id, &who.bind(partition, Some(&head))).await;
         // The runtime knows the agent by its id, which is no name to show.
-        let done = done.map_err(|error| {
-            if error.code == Code::NotFound {
-                not_found(&path.name)
-            } else {
-                error
-            }
-        })?;
-        Ok(Json(Reloaded {
-            name: path.name,
-            reloaded: true,
-            previous_instance_closed: false,
-            warnings: done.warnings,
-        }))
+        let done = done.map_err(|error| if error.code == Code::NotFound { not_found(&path.name) } else { error })?;
+        Ok(Json(Reloaded { name: path.name, reloaded: true, previous_instance_closed: false, warnings: done.warnings }))
     }
 }

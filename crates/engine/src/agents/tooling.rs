@@ -4,8 +4,8 @@ use crate::Engine;
 use contract::{Code, Result, StudioError};
 use rules::partition::Partition;
 use rules::policy::{
-    AgentRef, AllowLists, Entry, McpSpec, Phase, Refusal, Request, SecretOwner,
-    TenantToolingPolicy, Tooling, ToolkitSpec,
+    AgentRef, AllowLists, Entry, McpSpec, Phase, Refusal, Request, SecretOwner, TenantToolingPolicy, Tooling,
+    ToolkitSpec,
 };
 use serde_json::{Map, Value};
 use std::collections::BTreeSet;
@@ -49,10 +49,7 @@ impl Judge {
     /// # Errors
     /// 422 `tooling_not_permitted`.
     pub(super) fn created(&self, definition: &repo::Definition) -> Result<()> {
-        let tooling = Tooling {
-            tools: &definition.tools,
-            ..Tooling::default()
-        };
+        let tooling = Tooling { tools: &definition.tools, ..Tooling::default() };
         self.check(&tooling, &BTreeSet::new(), SecretOwner::Client)
     }
 
@@ -76,41 +73,17 @@ impl Judge {
             })
             .collect();
         let mcp_servers: Vec<McpSpec> = of_kind("mcp").map(server).collect();
-        let named = |tool: &Value| {
-            tool.as_str()
-                .or_else(|| tool.get("name")?.as_str())
-                .map(str::to_owned)
-        };
-        let held = definition
-            .tools
-            .iter()
-            .filter_map(named)
-            .chain(stored.iter().map(|row| row.slug.clone()))
-            .collect();
+        let named = |tool: &Value| tool.as_str().or_else(|| tool.get("name")?.as_str()).map(str::to_owned);
+        let held = definition.tools.iter().filter_map(named).chain(stored.iter().map(|row| row.slug.clone())).collect();
         let vault_ref = format!("studio-agent:{}", head.id);
-        let owner = SecretOwner::Server(AgentRef {
-            vault_ref: &vault_ref,
-            owner: &head.owner,
-        });
-        let tooling = Tooling {
-            tools: &definition.tools,
-            toolkits: &toolkits,
-            mcp_servers: &mcp_servers,
-        };
+        let owner = SecretOwner::Server(AgentRef { vault_ref: &vault_ref, owner: &head.owner });
+        let tooling = Tooling { tools: &definition.tools, toolkits: &toolkits, mcp_servers: &mcp_servers };
         self.check(&tooling, &held, owner)
     }
 
-    fn check(
-        &self,
-        tooling: &Tooling<'_>,
-        held: &BTreeSet<String>,
-        secrets: SecretOwner<'_>,
-    ) -> Result<()> {
+    fn check(&self, tooling: &Tooling<'_>, held: &BTreeSet<String>, secrets: SecretOwner<'_>) -> Result<()> {
         let lookup = |slug: &str| {
-            self.registry.lookup(slug).map(|found| Entry {
-                slug: found.slug().to_owned(),
-                host: found.is_host(),
-            })
+            self.registry.lookup(slug).map(|found| Entry { slug: found.slug().to_owned(), host: found.is_host() })
         };
         let request = Request {
             phase: Phase::Write,
@@ -128,22 +101,13 @@ impl Judge {
 fn server(row: &repo::Tooling) -> McpSpec {
     let mut config = row.config.as_object().cloned().unwrap_or_default();
     config.insert("name".into(), Value::from(row.slug.as_str()));
-    let read =
-        |config: Map<String, Value>| serde_json::from_value::<McpSpec>(Value::Object(config));
-    let mut spec = read(config.clone()).unwrap_or_else(|_| McpSpec {
-        params: config,
-        ..McpSpec::new(&row.slug)
-    });
+    let read = |config: Map<String, Value>| serde_json::from_value::<McpSpec>(Value::Object(config));
+    let mut spec = read(config.clone()).unwrap_or_else(|_| McpSpec { params: config, ..McpSpec::new(&row.slug) });
     spec.secret_refs = row.secret_refs.clone();
     spec.vault_owner = row.vault_owner.clone();
     spec
 }
 
 fn refused(refusal: Refusal) -> StudioError {
-    StudioError::new(
-        Code::ToolingNotPermitted,
-        refusal.status(),
-        refusal.to_string(),
-    )
-    .with(refusal.details())
+    StudioError::new(Code::ToolingNotPermitted, refusal.status(), refusal.to_string()).with(refusal.details())
 }

@@ -5,7 +5,7 @@ use crate::failure::Failure;
 use crate::{Admitted, Engine, Serve};
 use contract::ops::common::IdPath;
 use contract::ops::people::{
-    CreateTenant, GetTenant, ListTenants, PatchTenant, Tenant, TenantCreate, TenantList, TenantPatch,
+    CreateTenant, GetTenant, ListTenants, Member, PatchTenant, Role, Tenant, TenantCreate, TenantList, TenantPatch,
 };
 use contract::wire::{Json, Late, NoBody, NoPath, NoQuery};
 use contract::{Code, Micros, Result, StudioError};
@@ -63,6 +63,20 @@ impl Serve<CreateTenant> for Engine {
             .write::<_, Failure, _>(move |tx| {
                 if !people::insert_tenant(tx, &new)? {
                     return Err(StudioError::name_taken(&new.id).into());
+                }
+                // Memberships are written from inside a tenant: whoever makes one is its first administrator, or nobody could
+                // ever enter it. Who made it is a user of this installation wherever there is one to resolve them.
+                if people::user_flags(tx, &who.user)?.is_some() {
+                    people::put_member(
+                        tx,
+                        &Member {
+                            user: who.user.clone(),
+                            tenant: new.id.clone(),
+                            role: Role::Admin,
+                            groups: Vec::new(),
+                            since: now,
+                        },
+                    )?;
                 }
                 record(tx, now, &who.user, "tenant.created", &new.id, json!({ "name": new.name }))
             })

@@ -25,11 +25,7 @@ pub(super) struct Fault {
 
 impl Fault {
     pub(super) fn new(provider: &str, key: Arc<Secret>) -> Self {
-        Self {
-            provider: provider.to_owned(),
-            key,
-            noted: Arc::default(),
-        }
+        Self { provider: provider.to_owned(), key, noted: Arc::default() }
     }
 
     /// Notes a failure and gives the error that ends the stream at the decoder.
@@ -64,53 +60,33 @@ impl Fault {
 
     /// The error to show for `error`: the one noted, or what the decoder found.
     pub(super) fn explain(&self, error: &ProviderError) -> ModelError {
-        let noted = self
-            .noted
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .take();
+        let noted = self.noted.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(noted) = noted {
             return noted;
         }
         if let Some(body) = error.provider_response_body() {
             let body = self.without_key(body.to_owned());
-            let kind = if too_long(&body) {
-                ModelErrorKind::ContextTooLong
-            } else {
-                ModelErrorKind::Stream
-            };
+            let kind = if too_long(&body) { ModelErrorKind::ContextTooLong } else { ModelErrorKind::Stream };
             let words = words(&body).unwrap_or_else(|| "no reason given".to_owned());
             let what = format!("reported an error in the middle of the reply: {words}");
             return self.error(kind, None, what, Some(body));
         }
         let (kind, what) = match error {
-            ProviderError::Truncated => (
-                ModelErrorKind::Truncated,
-                "ended the stream before the reply ended".to_owned(),
-            ),
-            ProviderError::Provider(words) => (
-                ModelErrorKind::Stream,
-                format!("reported an error in the middle of the reply: {words}"),
-            ),
-            ProviderError::Request(_) | ProviderError::UnsupportedOption(_) => (
-                ModelErrorKind::Unsupported,
-                format!("cannot be sent this request: {error}"),
-            ),
-            _ => (
-                ModelErrorKind::Stream,
-                format!("sent something that is not a reply: {error}"),
-            ),
+            ProviderError::Truncated => {
+                (ModelErrorKind::Truncated, "ended the stream before the reply ended".to_owned())
+            }
+            ProviderError::Provider(words) => {
+                (ModelErrorKind::Stream, format!("reported an error in the middle of the reply: {words}"))
+            }
+            ProviderError::Request(_) | ProviderError::UnsupportedOption(_) => {
+                (ModelErrorKind::Unsupported, format!("cannot be sent this request: {error}"))
+            }
+            _ => (ModelErrorKind::Stream, format!("sent something that is not a reply: {error}")),
         };
         self.error(kind, None, what, None)
     }
 
-    fn error(
-        &self,
-        kind: ModelErrorKind,
-        status: Option<u16>,
-        what: String,
-        body: Option<String>,
-    ) -> ModelError {
+    fn error(&self, kind: ModelErrorKind, status: Option<u16>, what: String, body: Option<String>) -> ModelError {
         ModelError {
             kind,
             status,
@@ -147,15 +123,9 @@ fn words(body: &str) -> Option<String> {
     let text = serde_json::from_str::<Value>(body)
         .ok()
         .and_then(|json| {
-            [
-                "/error/message",
-                "/message",
-                "/error",
-                "/detail",
-                "/0/error/message",
-            ]
-            .iter()
-            .find_map(|at| json.pointer(at).and_then(Value::as_str).map(str::to_owned))
+            ["/error/message", "/message", "/error", "/detail", "/0/error/message"]
+                .iter()
+                .find_map(|at| json.pointer(at).and_then(Value::as_str).map(str::to_owned))
         })
         .unwrap_or_else(|| body.trim().to_owned());
     if text.is_empty() {

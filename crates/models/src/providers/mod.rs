@@ -14,9 +14,7 @@ use rig_core::providers::anthropic::wire::{
 };
 use rig_core::providers::gemini::GeminiConfig;
 use rig_core::providers::gemini::completion::GenerateContent;
-use rig_core::providers::openai::wire::{
-    Auth, Dialect as OpenAiDialect, OpenAIConfig, by_name as openai_dialect,
-};
+use rig_core::providers::openai::wire::{Auth, Dialect as OpenAiDialect, OpenAIConfig, by_name as openai_dialect};
 use rig_core::wire::Wire;
 use text::Secret;
 
@@ -64,11 +62,7 @@ pub struct ProviderConfig {
 impl ProviderConfig {
     /// The catalog's provider of this name, at its own address.
     pub fn known(name: &str) -> Option<Self> {
-        catalog::provider(name).map(|info| Self {
-            name: info.name.to_owned(),
-            kind: info.kind,
-            base_url: None,
-        })
+        catalog::provider(name).map(|info| Self { name: info.name.to_owned(), kind: info.kind, base_url: None })
     }
 }
 
@@ -84,26 +78,16 @@ pub fn init() {
 /// A client for the provider `cfg` names, which sends `key` with each request.
 ///
 /// Nothing is sent yet. `key` is `None` for servers that want none.
-pub fn connect(
-    cfg: &ProviderConfig,
-    key: Option<&Secret>,
-) -> Result<Arc<dyn ModelClient>, ModelError> {
+pub fn connect(cfg: &ProviderConfig, key: Option<&Secret>) -> Result<Arc<dyn ModelClient>, ModelError> {
     let key = key.map(|key| key.expose().trim()).unwrap_or_default();
     if key.chars().any(|c| c.is_control() || !c.is_ascii()) {
         return Err(ModelError::new(
             ModelErrorKind::Auth,
-            format!(
-                "the key for {} has characters that no key has; enter it again",
-                cfg.name
-            ),
+            format!("the key for {} has characters that no key has; enter it again", cfg.name),
         ));
     }
     let info = catalog::provider(&cfg.name);
-    let base_url = cfg
-        .base_url
-        .as_deref()
-        .or(info.and_then(|info| info.base_url))
-        .unwrap_or_default();
+    let base_url = cfg.base_url.as_deref().or(info.and_then(|info| info.base_url)).unwrap_or_default();
     if cfg.kind == ProviderKind::Rehearsal {
         return Err(ModelError::new(
             ModelErrorKind::Unsupported,
@@ -124,17 +108,12 @@ pub fn connect(
 
 /// `base_url` as an address that can be asked.
 fn checked(name: &str, base_url: &str) -> Result<reqwest::Url, ModelError> {
-    let problem = |what: String| {
-        ModelError::new(
-            ModelErrorKind::Unsupported,
-            format!("the base URL of provider {name} {what}"),
-        )
-    };
+    let problem =
+        |what: String| ModelError::new(ModelErrorKind::Unsupported, format!("the base URL of provider {name} {what}"));
     if base_url.trim().is_empty() {
         return Err(problem("is missing; set one in the configuration".into()));
     }
-    let url = reqwest::Url::parse(base_url.trim())
-        .map_err(|error| problem(format!("is not a URL: {error}")))?;
+    let url = reqwest::Url::parse(base_url.trim()).map_err(|error| problem(format!("is not a URL: {error}")))?;
     if !matches!(url.scheme(), "http" | "https") || url.host_str().is_none() {
         return Err(problem("must start with http:// or https://".into()));
     }
@@ -157,26 +136,18 @@ fn builder() -> reqwest::ClientBuilder {
 type Built = Result<reqwest::Client, String>;
 
 /// Shared by all providers on the network, so that connections are reused.
-static NETWORK: LazyLock<Built> =
-    LazyLock::new(|| builder().build().map_err(|error| reason(&error)));
+static NETWORK: LazyLock<Built> = LazyLock::new(|| builder().build().map_err(|error| reason(&error)));
 
 /// For servers on this machine: a proxy cannot reach them and must not see their traffic.
-static LOOPBACK: LazyLock<Built> =
-    LazyLock::new(|| builder().no_proxy().build().map_err(|error| reason(&error)));
+static LOOPBACK: LazyLock<Built> = LazyLock::new(|| builder().no_proxy().build().map_err(|error| reason(&error)));
 
 fn http_client(base_url: &reqwest::Url) -> Result<reqwest::Client, ModelError> {
     let host = base_url.host_str().unwrap_or_default();
     let loopback = host == "localhost"
-        || host
-            .trim_matches(['[', ']'])
-            .parse::<std::net::IpAddr>()
-            .is_ok_and(|address| address.is_loopback());
+        || host.trim_matches(['[', ']']).parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback());
     let built: &Built = if loopback { &LOOPBACK } else { &NETWORK };
     built.clone().map_err(|reason| {
-        ModelError::new(
-            ModelErrorKind::Network,
-            format!("no connections can be made on this machine: {reason}"),
-        )
+        ModelError::new(ModelErrorKind::Network, format!("no connections can be made on this machine: {reason}"))
     })
 }
 
@@ -221,10 +192,7 @@ impl Provider {
         const COMPATIBLE: OpenAiDialect = OpenAiDialect::gateway("openai-compatible", "", "");
         let dialect = openai_dialect(&self.name).unwrap_or(&COMPATIBLE);
         let path = dialect.quirks.completion_path;
-        let mut base = self
-            .base_url
-            .trim_end_matches("/chat/completions")
-            .to_owned();
+        let mut base = self.base_url.trim_end_matches("/chat/completions").to_owned();
         // Some providers' paths bring their own `/v1`; people paste it into the base URL.
         if path.starts_with("/v1/")
             && let Some(root) = base.strip_suffix("/v1")
@@ -241,8 +209,7 @@ impl Provider {
     fn anthropic(&self, model: &str) -> Messages {
         let dialect = AnthropicDialect::by_name(&self.name).unwrap_or(ANTHROPIC);
         Messages {
-            provider: AnthropicConfig::with_key(&dialect, self.key.expose())
-                .with_base_url(&self.base_url),
+            provider: AnthropicConfig::with_key(&dialect, self.key.expose()).with_base_url(&self.base_url),
             model: model.to_owned(),
             default_max_tokens: Some(ANTHROPIC_MAX_TOKENS),
             prompt_caching: false,
@@ -275,9 +242,7 @@ impl Provider {
         let fault = Fault::new(&self.name, Arc::clone(&self.key));
         let prepared = request::prepare(self.kind, &wire, request)?;
         let line = Line::new(self.http.clone(), end, fault.clone());
-        let stream = rig_core::Model::new(wire, line)
-            .stream(prepared)
-            .map_err(|error| fault.explain(&error))?;
+        let stream = rig_core::Model::new(wire, line).stream(prepared).map_err(|error| fault.explain(&error))?;
         Ok(reply::events(self.kind, stream, fault))
     }
 }
@@ -286,10 +251,7 @@ impl Provider {
 impl ModelClient for Provider {
     async fn stream(&self, request: ModelRequest) -> Result<ModelStream, ModelError> {
         if request.model.trim().is_empty() {
-            return Err(ModelError::new(
-                ModelErrorKind::Unsupported,
-                format!("no model of {} is named", self.name),
-            ));
+            return Err(ModelError::new(ModelErrorKind::Unsupported, format!("no model of {} is named", self.name)));
         }
         let model = request.model.clone();
         match self.kind {
@@ -307,10 +269,6 @@ impl ModelClient for Provider {
 impl Provider {
     /// Perplexity closes the stream after the finish reason and sends no `[DONE]`.
     fn openai_end(&self) -> End {
-        if self.name == "perplexity" && !self.own_address {
-            End::Body
-        } else {
-            End::DoneLine
-        }
+        if self.name == "perplexity" && !self.own_address { End::Body } else { End::DoneLine }
     }
 }

@@ -108,33 +108,20 @@ impl Reading {
         let event = match event {
             StreamEvent::Text { text, .. } => ModelEvent::Text(text),
             StreamEvent::Reasoning { text, .. } => ModelEvent::Reasoning(text),
-            StreamEvent::Start {
-                part,
-                kind: PartKind::ToolCall,
-                name,
-            } => {
+            StreamEvent::Start { part, kind: PartKind::ToolCall, name } => {
                 let number = self.calls;
                 self.calls += 1;
                 self.parts.insert(part.index(), (number, String::new()));
-                ModelEvent::CallStarted {
-                    part: number,
-                    name: name.map(String::from).unwrap_or_default(),
-                }
+                ModelEvent::CallStarted { part: number, name: name.map(String::from).unwrap_or_default() }
             }
             StreamEvent::Arguments { part, json } => {
                 let Some((number, arguments)) = self.parts.get_mut(&part.index()) else {
                     return;
                 };
                 arguments.push_str(&json);
-                ModelEvent::CallArguments {
-                    part: *number,
-                    json,
-                }
+                ModelEvent::CallArguments { part: *number, json }
             }
-            StreamEvent::End {
-                part,
-                content: AssistantContent::ToolCall(call),
-            } => {
+            StreamEvent::End { part, content: AssistantContent::ToolCall(call) } => {
                 let Some((number, arguments)) = self.parts.remove(&part.index()) else {
                     return;
                 };
@@ -161,11 +148,7 @@ impl Reading {
         for content in response.choice {
             self.block(content, &api, &mut blocks);
         }
-        Reply {
-            blocks,
-            usage,
-            finish,
-        }
+        Reply { blocks, usage, finish }
     }
 
     fn usage(&self, usage: &rig_core::completion::Usage) -> Option<Usage> {
@@ -176,15 +159,9 @@ impl Reading {
         let mut input = usage.input_tokens.unwrap_or(0);
         if self.kind == ProviderKind::Anthropic {
             // Anthropic counts cached tokens beside the input; the decoder adds them up.
-            input = input
-                .saturating_sub(cached)
-                .saturating_sub(usage.cache_creation_input_tokens.unwrap_or(0));
+            input = input.saturating_sub(cached).saturating_sub(usage.cache_creation_input_tokens.unwrap_or(0));
         }
-        Some(Usage {
-            input,
-            output: usage.output_tokens.unwrap_or(0),
-            cached,
-        })
+        Some(Usage { input, output: usage.output_tokens.unwrap_or(0), cached })
     }
 
     fn block(&mut self, content: AssistantContent, api: &Api, blocks: &mut Vec<Block>) {
@@ -199,10 +176,7 @@ impl Reading {
                     _ => Some(Seal::Reasoning(without_text(item, &reasoning.text)).write(api)),
                 });
                 if signature.is_some() || !reasoning.text.is_empty() {
-                    blocks.push(Block::Reasoning {
-                        text: reasoning.text,
-                        signature,
-                    });
+                    blocks.push(Block::Reasoning { text: reasoning.text, signature });
                 }
             }
             AssistantContent::ToolCall(call) => {
@@ -212,16 +186,10 @@ impl Reading {
                         signature: Some(Seal::NextCall(item).write(api)),
                     });
                 }
-                let args_text = self
-                    .arguments
-                    .remove(&call.id)
-                    .unwrap_or_else(|| call.function.arguments_value().to_string());
+                let args_text =
+                    self.arguments.remove(&call.id).unwrap_or_else(|| call.function.arguments_value().to_string());
                 blocks.push(Block::Call(ModelCall {
-                    id: call
-                        .id
-                        .provider()
-                        .map(|id| id.as_str().to_owned())
-                        .unwrap_or_default(),
+                    id: call.id.provider().map(|id| id.as_str().to_owned()).unwrap_or_default(),
                     name: call.function.name.into(),
                     args_text,
                 }));
@@ -238,21 +206,14 @@ impl Reading {
             ProviderKind::Gemini => &["functionCall"],
             _ => return false,
         };
-        item.as_object()
-            .is_some_and(|fields| fields.keys().any(|key| !plain.contains(&key.as_str())))
+        item.as_object().is_some_and(|fields| fields.keys().any(|key| !plain.contains(&key.as_str())))
     }
 }
 
 /// Anthropic's seal on a thinking block.
 fn signature(item: &Value) -> Option<String> {
-    let field = |key: &str| {
-        item.get(key)
-            .and_then(Value::as_str)
-            .filter(|text| !text.is_empty())
-    };
-    field("data")
-        .map(|data| format!("{REDACTED}{data}"))
-        .or_else(|| field("signature").map(str::to_owned))
+    let field = |key: &str| item.get(key).and_then(Value::as_str).filter(|text| !text.is_empty());
+    field("data").map(|data| format!("{REDACTED}{data}")).or_else(|| field("signature").map(str::to_owned))
 }
 
 /// `item` with `null` in the place of `text`, which the block holds already.

@@ -4,9 +4,8 @@ use std::collections::VecDeque;
 
 use rig_core::completion::{CompletionRequest, ReplayTarget, ToolDefinition};
 use rig_core::message::{
-    AssistantContent, AssistantMessage, CallId, LocalCallId, Message as WireMessage, Origin,
-    ProviderCallId, Reasoning, Text, ToolCall, ToolFunction, ToolName, ToolResult,
-    ToolResultContent, UserContent,
+    AssistantContent, AssistantMessage, CallId, LocalCallId, Message as WireMessage, Origin, ProviderCallId, Reasoning,
+    Text, ToolCall, ToolFunction, ToolName, ToolResult, ToolResultContent, UserContent,
 };
 use serde_json::{Map, Value, json};
 
@@ -49,9 +48,7 @@ pub(super) fn prepare(
     let mut open = VecDeque::new();
     for message in request.messages {
         match message {
-            Message::User { text } => history.push(WireMessage::User {
-                content: vec![UserContent::text(text)],
-            }),
+            Message::User { text } => history.push(WireMessage::User { content: vec![UserContent::text(text)] }),
             Message::Assistant { blocks } => {
                 let content = assistant(kind, target, blocks, &mut open);
                 if content.is_empty() {
@@ -60,9 +57,7 @@ pub(super) fn prepare(
                 // Named as this model's own turn: otherwise reasoning would go back as
                 // text, and what a provider sealed would be left out.
                 let origin = Origin::new(target.api(), target.provider(), target.model());
-                history.push(WireMessage::Assistant(
-                    AssistantMessage::new(content).with_origin(origin),
-                ));
+                history.push(WireMessage::Assistant(AssistantMessage::new(content).with_origin(origin)));
             }
             Message::ToolResults { results } => {
                 let content: Vec<_> = results
@@ -76,10 +71,7 @@ pub(super) fn prepare(
             }
         }
     }
-    if !history
-        .iter()
-        .any(|message| matches!(message, WireMessage::User { .. }))
-    {
+    if !history.iter().any(|message| matches!(message, WireMessage::User { .. })) {
         return Err(ModelError::new(
             ModelErrorKind::Unsupported,
             "there is nothing to ask: the conversation has no message of the user",
@@ -147,8 +139,7 @@ fn assistant(
                 None => content.push(AssistantContent::Reasoning(Reasoning::new(text))),
                 Some(signature) => match Seal::read(&signature, &target.api()) {
                     Some(Seal::Reasoning(item)) => content.push(
-                        AssistantContent::Reasoning(Reasoning::new(text.as_str()))
-                            .with_native(with_text(item, &text)),
+                        AssistantContent::Reasoning(Reasoning::new(text.as_str())).with_native(with_text(item, &text)),
                     ),
                     Some(Seal::NextCall(item)) => call_item = Some(item),
                     // Sealed by another provider, which alone can read it.
@@ -166,10 +157,8 @@ fn assistant(
                     Some(id) if !taken => CallId::from(id),
                     _ => CallId::from(LocalCallId::new()),
                 };
-                let mut block = AssistantContent::ToolCall(ToolCall::new(
-                    wire.clone(),
-                    function(name.clone(), &call.args_text),
-                ));
+                let mut block =
+                    AssistantContent::ToolCall(ToolCall::new(wire.clone(), function(name.clone(), &call.args_text)));
                 if let Some(item) = call_item.take() {
                     block = block.with_native(item);
                 }
@@ -220,21 +209,11 @@ fn answer(result: ToolResultMessage, open: &mut VecDeque<OpenCall>) -> Option<To
     let at = open
         .iter()
         .position(|waiting| waiting.call.id == result.call_id && waiting.call.name == result.name)
-        .or_else(|| {
-            open.iter()
-                .position(|waiting| waiting.call.id == result.call_id)
-        })
-        .or_else(|| {
-            open.iter()
-                .position(|waiting| waiting.call.name == result.name)
-        })
+        .or_else(|| open.iter().position(|waiting| waiting.call.id == result.call_id))
+        .or_else(|| open.iter().position(|waiting| waiting.call.name == result.name))
         .unwrap_or(0);
     let waiting = open.remove(at)?;
-    let content = if result.content.is_empty() {
-        NO_OUTPUT.to_owned()
-    } else {
-        result.content
-    };
+    let content = if result.content.is_empty() { NO_OUTPUT.to_owned() } else { result.content };
     Some(ToolResult {
         call: waiting.wire,
         name: waiting.name,

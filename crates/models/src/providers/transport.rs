@@ -66,11 +66,7 @@ impl Line {
         };
         let status = response.status();
         let streams = response.headers().get("content-type").is_none_or(|kind| {
-            kind.to_str().is_ok_and(|kind| {
-                kind.trim_start()
-                    .to_ascii_lowercase()
-                    .starts_with("text/event-stream")
-            })
+            kind.to_str().is_ok_and(|kind| kind.trim_start().to_ascii_lowercase().starts_with("text/event-stream"))
         });
         if status.as_u16() == 200 && streams {
             return Ok(response);
@@ -84,9 +80,7 @@ impl Line {
         let body = read_body(response).await;
         if status.as_u16() == 200 {
             let text = format!("answered with {kind} instead of a stream of events");
-            return Err(self
-                .fault
-                .note(ModelErrorKind::Unsupported, Some(200), text, Some(body)));
+            return Err(self.fault.note(ModelErrorKind::Unsupported, Some(200), text, Some(body)));
         }
         Err(self.fault.answer(status, body))
     }
@@ -116,29 +110,23 @@ impl<W: Wire<Payload = Encoded, Frame = WireFrame>> Transport<W> for Line {
             if line.end != End::MessageStop {
                 body = plain_system(body);
             }
-            for (name, value) in [
-                ("accept", "text/event-stream"),
-                ("content-type", "application/json"),
-            ] {
+            for (name, value) in [("accept", "text/event-stream"), ("content-type", "application/json")] {
                 if !parts.headers.contains_key(name)
                     && let Ok(value) = value.parse()
                 {
                     parts.headers.insert(name, value);
                 }
             }
-            let request =
-                reqwest::Request::try_from(Request::from_parts(parts, body)).map_err(|error| {
-                    line.fault.note(
-                        ModelErrorKind::Unsupported,
-                        None,
-                        format!("cannot be sent this request ({})", reason(&error)),
-                        None,
-                    )
-                })?;
+            let request = reqwest::Request::try_from(Request::from_parts(parts, body)).map_err(|error| {
+                line.fault.note(
+                    ModelErrorKind::Unsupported,
+                    None,
+                    format!("cannot be sent this request ({})", reason(&error)),
+                    None,
+                )
+            })?;
             let response = line.open(request).await?;
-            Ok(Opened::new(
-                Frames::new(response, line.end, line.fault).stream(),
-            ))
+            Ok(Opened::new(Frames::new(response, line.end, line.fault).stream()))
         })
     }
 }
@@ -158,21 +146,14 @@ fn plain_system(body: Vec<u8>) -> Vec<u8> {
         let Some(Value::Array(parts)) = message.get("content") else {
             continue;
         };
-        let texts: Option<Vec<&str>> = parts
-            .iter()
-            .map(|part| part.get("text").and_then(Value::as_str))
-            .collect();
+        let texts: Option<Vec<&str>> = parts.iter().map(|part| part.get("text").and_then(Value::as_str)).collect();
         if let Some(texts) = texts {
             let text = texts.join("\n");
             message["content"] = Value::String(text);
             changed = true;
         }
     }
-    if changed {
-        json.to_string().into_bytes()
-    } else {
-        body
-    }
+    if changed { json.to_string().into_bytes() } else { body }
 }
 
 /// The frames of one reply.
@@ -242,10 +223,7 @@ impl Frames {
                     return Some(Err(self.cut("stopped sending in the middle of the reply")));
                 }
                 Err(error) => {
-                    let text = format!(
-                        "broke the connection in the middle of the reply ({})",
-                        reason(&error)
-                    );
+                    let text = format!("broke the connection in the middle of the reply ({})", reason(&error));
                     return Some(Err(self.cut(&text)));
                 }
             }
@@ -254,8 +232,7 @@ impl Frames {
 
     fn cut(&mut self, text: &str) -> ProviderError {
         self.over = true;
-        self.fault
-            .note(ModelErrorKind::Truncated, None, text.to_owned(), None)
+        self.fault.note(ModelErrorKind::Truncated, None, text.to_owned(), None)
     }
 
     fn take(&mut self, data: String) {
@@ -265,11 +242,7 @@ impl Frames {
         match self.end {
             End::DoneLine => {
                 self.ended = data.trim() == "[DONE]";
-                let data = if self.ended {
-                    "[DONE]".to_owned()
-                } else {
-                    data
-                };
+                let data = if self.ended { "[DONE]".to_owned() } else { data };
                 self.ready.push_back(WireFrame::Text(data));
             }
             End::Body => self.ready.push_back(WireFrame::Text(data)),
@@ -293,7 +266,5 @@ fn event_type(data: &str) -> Option<String> {
     struct Tagged {
         r#type: String,
     }
-    serde_json::from_str::<Tagged>(data)
-        .ok()
-        .map(|tagged| tagged.r#type)
+    serde_json::from_str::<Tagged>(data).ok().map(|tagged| tagged.r#type)
 }

@@ -16,9 +16,7 @@ const MAX_PATTERNS: usize = 200;
 /// The longest pause between two pieces, in milliseconds.
 const MAX_PACE: u64 = 5_000;
 /// Names with a meaning of their own.
-const RESERVED: [&str; 9] = [
-    "result", "call", "tool", "why", "item", "said", "name", "about", "examples",
-];
+const RESERVED: [&str; 9] = ["result", "call", "tool", "why", "item", "said", "name", "about", "examples"];
 /// The reserved names that need a tool's result.
 const OF_RESULTS: [&str; 4] = ["result", "call", "tool", "why"];
 
@@ -42,12 +40,7 @@ struct Checker<'a> {
 
 /// Checks a script and compiles its patterns.
 pub(crate) fn check(script: &Script) -> Result<(), ScriptError> {
-    let mut checker = Checker {
-        script,
-        compiled: HashMap::new(),
-        lists: 0,
-        captured: BTreeSet::new(),
-    };
+    let mut checker = Checker { script, compiled: HashMap::new(), lists: 0, captured: BTreeSet::new() };
     checker.head()?;
     let mut scope = Scope::default();
     for name in script.defaults.keys() {
@@ -78,16 +71,10 @@ impl Checker<'_> {
         let script = self.script;
         let none = Place::default();
         if !is_script_name(&script.name) {
-            return self.fail(
-                none,
-                "`name` has to be 1 to 64 characters of a-z, 0-9, `-` and `_`",
-            );
+            return self.fail(none, "`name` has to be 1 to 64 characters of a-z, 0-9, `-` and `_`");
         }
         if script.about.trim().is_empty() {
-            return self.fail(
-                none,
-                "`about` is empty; say in a sentence what the script does",
-            );
+            return self.fail(none, "`about` is empty; say in a sentence what the script does");
         }
         if script.by_hand && !script.rules.is_empty() {
             return self.fail(none, "a script that is played `by_hand` has no `rules`; take one of the two away");
@@ -104,24 +91,12 @@ impl Checker<'_> {
         Ok(())
     }
 
-    fn define(
-        &mut self,
-        scope: &mut Scope,
-        name: &str,
-        list: Option<usize>,
-        place: Place,
-    ) -> Checked {
+    fn define(&mut self, scope: &mut Scope, name: &str, list: Option<usize>, place: Place) -> Checked {
         if !is_name(name) {
-            return self.fail(
-                place,
-                format!("`{name}` cannot name a capture; use a-z, 0-9 and `_`, a letter first"),
-            );
+            return self.fail(place, format!("`{name}` cannot name a capture; use a-z, 0-9 and `_`, a letter first"));
         }
         if RESERVED.contains(&name) {
-            return self.fail(
-                place,
-                format!("`{name}` has a meaning of its own; give the capture another name"),
-            );
+            return self.fail(place, format!("`{name}` has a meaning of its own; give the capture another name"));
         }
         self.captured.insert(name.to_owned());
         scope.names.insert(name.to_owned(), list);
@@ -134,14 +109,10 @@ impl Checker<'_> {
             Some(regex) => regex.clone(),
             None => {
                 if self.compiled.len() >= MAX_PATTERNS {
-                    self.fail(
-                        pattern.place,
-                        format!("more than {MAX_PATTERNS} different patterns; split the script"),
-                    )?;
+                    self.fail(pattern.place, format!("more than {MAX_PATTERNS} different patterns; split the script"))?;
                 }
-                let regex = pattern.compile().map_err(|message| {
-                    ScriptError::at(&self.script.name, pattern.place, message)
-                })?;
+                let regex =
+                    pattern.compile().map_err(|message| ScriptError::at(&self.script.name, pattern.place, message))?;
                 self.compiled.insert(pattern.source.clone(), regex.clone());
                 regex
             }
@@ -166,10 +137,7 @@ impl Checker<'_> {
         self.when(rule, &mut scope, place)?;
         self.answer(rule, &scope, place)?;
         if !rule.calls.is_empty() && rule.call.is_some() {
-            return self.fail(
-                place,
-                "this rule has `call` and `calls`; put all into `calls`",
-            );
+            return self.fail(place, "this rule has `call` and `calls`; put all into `calls`");
         }
         let mut calls = 0;
         for call in rule.all_calls() {
@@ -194,13 +162,7 @@ impl Checker<'_> {
         for pattern in &when.not_said.0 {
             self.pattern(pattern)?;
         }
-        for patterns in [
-            &when.said.0,
-            &when.words.0,
-            &when.maybe.0,
-            &when.earlier.0,
-            &when.replied.0,
-        ] {
+        for patterns in [&when.said.0, &when.words.0, &when.maybe.0, &when.earlier.0, &when.replied.0] {
             self.patterns(patterns, scope)?;
         }
         for pattern in &when.each.0 {
@@ -218,10 +180,7 @@ impl Checker<'_> {
         }
         for test in [&when.result, &when.every_result].into_iter().flatten() {
             if !scope.results {
-                return self.fail(
-                    place,
-                    "a rule that no call came before cannot test results; move it under `then`",
-                );
+                return self.fail(place, "a rule that no call came before cannot test results; move it under `then`");
             }
             self.result_test(test, scope, place)?;
         }
@@ -240,12 +199,8 @@ impl Checker<'_> {
         if let Some(at) = &test.at
             && at.split('.').any(|step| step.is_empty() || step == "*")
         {
-            return self.fail(
-                place,
-                format!(
-                    "`at: {at}` is not a path inside a result; write for example `orders.0.status`"
-                ),
-            );
+            return self
+                .fail(place, format!("`at: {at}` is not a path inside a result; write for example `orders.0.status`"));
         }
         self.patterns(&test.matches.0, scope)
     }
@@ -259,22 +214,13 @@ impl Checker<'_> {
             && rule.fail.is_none()
             && rule.all_calls().next().is_none();
         if silent {
-            return self.fail(
-                place,
-                "this rule does nothing; add `say`, `call`, `calls` or `fail`",
-            );
+            return self.fail(place, "this rule does nothing; add `say`, `call`, `calls` or `fail`");
         }
-        for template in [&rule.reasoning, &rule.say, &rule.end]
-            .into_iter()
-            .flatten()
-        {
+        for template in [&rule.reasoning, &rule.say, &rule.end].into_iter().flatten() {
             self.template(template, scope, place)?;
         }
         if !rule.each_result.is_empty() && !scope.results {
-            return self.fail(
-                place,
-                "`each_result` needs results; move the rule under the `then` of a call",
-            );
+            return self.fail(place, "`each_result` needs results; move the rule under the `then` of a call");
         }
         for case in &rule.each_result {
             let mut inner = scope.clone();
@@ -309,10 +255,8 @@ impl Checker<'_> {
                     continue;
                 };
                 if list.is_some_and(|known| known != *group) {
-                    return self.fail(
-                        place,
-                        "a call uses two lists that do not belong together; capture both in one pattern",
-                    );
+                    return self
+                        .fail(place, "a call uses two lists that do not belong together; capture both in one pattern");
                 }
                 list = Some(*group);
             }
@@ -321,14 +265,8 @@ impl Checker<'_> {
     }
 
     fn template(&self, template: &Template, scope: &Scope, place: Place) -> Checked {
-        let place = if template.place.line > 0 {
-            template.place
-        } else {
-            place
-        };
-        template
-            .paths()
-            .try_for_each(|path| self.path(path, scope, place))
+        let place = if template.place.line > 0 { template.place } else { place };
+        template.paths().try_for_each(|path| self.path(path, scope, place))
     }
 
     fn path(&self, path: &Path, scope: &Scope, place: Place) -> Checked {

@@ -44,19 +44,12 @@ pub(crate) struct Scene<'a> {
 impl<'a> Scene<'a> {
     /// The newest results.
     pub(crate) fn round(&self) -> &'a [Outcome<'a>] {
-        self.done
-            .checked_sub(1)
-            .and_then(|at| self.turn.rounds.get(at))
-            .map_or(&[], Vec::as_slice)
+        self.done.checked_sub(1).and_then(|at| self.turn.rounds.get(at)).map_or(&[], Vec::as_slice)
     }
 
     /// The same place with other captures.
     pub(crate) fn with(&self, vars: Vars) -> Self {
-        Self {
-            vars,
-            item: self.item.clone(),
-            ..*self
-        }
+        Self { vars, item: self.item.clone(), ..*self }
     }
 
     fn has_tool(&self, name: &str) -> bool {
@@ -64,10 +57,7 @@ impl<'a> Scene<'a> {
     }
 
     /// The first tool of `names` that is not offered.
-    pub(crate) fn missing_tool<'n>(
-        &self,
-        mut names: impl Iterator<Item = &'n str>,
-    ) -> Option<&'n str> {
+    pub(crate) fn missing_tool<'n>(&self, mut names: impl Iterator<Item = &'n str>) -> Option<&'n str> {
         names.find(|name| !self.has_tool(name))
     }
 
@@ -118,10 +108,7 @@ impl<'a> Scene<'a> {
         for regex in regexes(&when.maybe) {
             // An optional capture of the wrong type is as good as none.
             let before = self.vars.clone();
-            let fresh = regex
-                .capture_names()
-                .flatten()
-                .all(|name| !before.values.contains_key(name));
+            let fresh = regex.capture_names().flatten().all(|name| !before.values.contains_key(name));
             if fresh && self.capture(regex, said).is_none() {
                 self.vars = before;
             }
@@ -162,9 +149,7 @@ impl<'a> Scene<'a> {
         if found == 0 {
             return None;
         }
-        let lists = lists
-            .into_iter()
-            .map(|(name, list)| (name.to_owned(), list));
+        let lists = lists.into_iter().map(|(name, list)| (name.to_owned(), list));
         self.set_lists(lists.collect());
         Some(())
     }
@@ -201,10 +186,7 @@ impl<'a> Scene<'a> {
             let mut values = self.values(path);
             if path.is_many() {
                 let kind = self.script.types.get(name).copied();
-                let values: Vec<_> = values
-                    .into_iter()
-                    .map(|value| typed(kind, value))
-                    .collect::<Option<_>>()?;
+                let values: Vec<_> = values.into_iter().map(|value| typed(kind, value)).collect::<Option<_>>()?;
                 if values.is_empty() {
                     return None;
                 }
@@ -219,9 +201,7 @@ impl<'a> Scene<'a> {
 
     /// Whether a result passes a test; what its pattern captures is kept.
     pub(crate) fn passes(&mut self, test: &ResultTest, result: &Outcome<'_>) -> Option<()> {
-        if test.tool.as_ref().is_some_and(|tool| tool != result.tool)
-            || test.ok.is_some_and(|ok| ok != result.ok)
-        {
+        if test.tool.as_ref().is_some_and(|tool| tool != result.tool) || test.ok.is_some_and(|ok| ok != result.ok) {
             return None;
         }
         let value = match &test.at {
@@ -234,8 +214,7 @@ impl<'a> Scene<'a> {
             }
         };
         let value = value?;
-        if test.empty.is_some_and(|empty| empty != is_empty(&value))
-            || test.is.as_ref().is_some_and(|is| *is != value)
+        if test.empty.is_some_and(|empty| empty != is_empty(&value)) || test.is.as_ref().is_some_and(|is| *is != value)
         {
             return None;
         }
@@ -268,12 +247,7 @@ impl Lookup for Scene<'_> {
             "call" => result.map(|r| r.args.clone()),
             "tool" => result.map(|r| r.tool.into()),
             "why" => result.map(|r| r.why().into()),
-            name => self
-                .vars
-                .values
-                .get(name)
-                .or_else(|| script.defaults.get(name))
-                .cloned(),
+            name => self.vars.values.get(name).or_else(|| script.defaults.get(name)).cloned(),
         };
         let mut found = Vec::new();
         if let Some(root) = root {
@@ -303,14 +277,8 @@ fn regexes(patterns: &Patterns) -> impl Iterator<Item = &Regex> {
     patterns.0.iter().filter_map(|pattern| pattern.regex())
 }
 
-fn named<'r, 't>(
-    regex: &'r Regex,
-    captures: &Captures<'t>,
-) -> impl Iterator<Item = (&'r str, Option<&'t str>)> {
-    regex
-        .capture_names()
-        .flatten()
-        .map(|name| (name, captures.name(name).map(|m| m.as_str().trim())))
+fn named<'r, 't>(regex: &'r Regex, captures: &Captures<'t>) -> impl Iterator<Item = (&'r str, Option<&'t str>)> {
+    regex.capture_names().flatten().map(|name| (name, captures.name(name).map(|m| m.as_str().trim())))
 }
 
 /// A value as its declared type, or none when it cannot be one.

@@ -18,12 +18,7 @@ pub struct ScriptError {
 impl ScriptError {
     /// An error of the script as a whole.
     pub(crate) fn new(script: &str, message: impl Into<String>) -> Self {
-        Self {
-            script: script.to_owned(),
-            line: None,
-            column: None,
-            message: message.into(),
-        }
+        Self { script: script.to_owned(), line: None, column: None, message: message.into() }
     }
 
     /// An error at a known place.
@@ -58,9 +53,6 @@ pub(crate) struct Place {
 
 impl From<serde_saphyr::Location> for Place {
     fn from(location: serde_saphyr::Location) -> Self {
-        Self {
-            line: location.line(),
-            column: location.column(),
-        }
+        Self { line: location.line(), column: location.column() }
     }
 }

@@ -28,10 +28,7 @@ pub(crate) fn play(script: &Script, request: &ModelRequest) -> Played<'static> {
     let Some(commands) = commands(turn.said) else {
         return Played::text(help(script));
     };
-    let calls = commands
-        .iter()
-        .filter(|command| matches!(command, Command::Call { .. }))
-        .count();
+    let calls = commands.iter().filter(|command| matches!(command, Command::Call { .. })).count();
     if calls > MAX_CALLS {
         return Played::text(format!(
             "That would be {calls} calls at once; I make at most {MAX_CALLS}. I did nothing; please write fewer."
@@ -42,9 +39,7 @@ pub(crate) fn play(script: &Script, request: &ModelRequest) -> Played<'static> {
         .into_iter()
         .map(|command| match command {
             Command::Say(text) => Block::Text { text },
-            Command::Tools => Block::Text {
-                text: tools(&request.tools),
-            },
+            Command::Tools => Block::Text { text: tools(&request.tools) },
             Command::Call { tool, args } => {
                 made += 1;
                 Block::Call(ModelCall {
@@ -71,16 +66,11 @@ fn commands(said: &str) -> Option<Vec<Command>> {
             "say" => commands.push(Command::Say(rest.to_owned())),
             "call" => {
                 let rest = rest.trim();
-                let end = rest
-                    .find(|c: char| c.is_whitespace() || c == '{')
-                    .unwrap_or(rest.len());
+                let end = rest.find(|c: char| c.is_whitespace() || c == '{').unwrap_or(rest.len());
                 if end == 0 {
                     return None;
                 }
-                commands.push(Command::Call {
-                    tool: rest[..end].to_owned(),
-                    args: rest[end..].trim().to_owned(),
-                });
+                commands.push(Command::Call { tool: rest[..end].to_owned(), args: rest[end..].trim().to_owned() });
             }
             "tools" if rest.trim().is_empty() => commands.push(Command::Tools),
             _ => match commands.last_mut() {
@@ -140,10 +130,7 @@ fn arguments(schema: &Value) -> String {
         return String::new();
     };
     let required = |name: &str| {
-        schema
-            .get("required")
-            .and_then(Value::as_array)
-            .is_some_and(|names| names.iter().any(|n| n == name))
+        schema.get("required").and_then(Value::as_array).is_some_and(|names| names.iter().any(|n| n == name))
     };
     let line = |(name, about): (&String, &Value)| {
         let kind = match about.get("type") {
@@ -174,10 +161,7 @@ mod tests {
     #[test]
     fn the_person_says_what_the_model_says() {
         let mut talk = Talk::with("manual");
-        assert_eq!(
-            talk.say("say Let me see.\nThat is order 7."),
-            "Let me see.\nThat is order 7."
-        );
+        assert_eq!(talk.say("say Let me see.\nThat is order 7."), "Let me see.\nThat is order 7.");
         assert!(talk.calls().is_empty());
         assert_eq!(talk.say("  SAY again"), "again");
     }

@@ -55,10 +55,7 @@ impl ModelClient for RehearsalClient {
         match played.await {
             Ok(Ok(stream)) => Ok(stream),
             Ok(Err(error)) => Err(script_error(&error)),
-            Err(_) => Err(ModelError::new(
-                ModelErrorKind::Server,
-                "the rehearsal script could not be played",
-            )),
+            Err(_) => Err(ModelError::new(ModelErrorKind::Server, "the rehearsal script could not be played")),
         }
     }
 }

@@ -25,11 +25,7 @@ pub(crate) struct Pattern {
 
 impl Pattern {
     fn new(source: String, place: Place) -> Self {
-        Self {
-            source,
-            place,
-            regex: OnceLock::new(),
-        }
+        Self { source, place, regex: OnceLock::new() }
     }
 
     /// Compiles the pattern, ignoring case, within fixed limits.
@@ -49,10 +45,7 @@ impl Pattern {
                 regex::Error::CompiledTooBig(_) => {
                     "this pattern grows too big when compiled; use smaller repetitions".to_owned()
                 }
-                other => format!(
-                    "not a regular expression that can be used here: {}",
-                    one_line(&other.to_string())
-                ),
+                other => format!("not a regular expression that can be used here: {}", one_line(&other.to_string())),
             })
     }
 
@@ -80,9 +73,8 @@ impl<'de> Deserialize<'de> for Words {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         texts(deserializer)?
             .map(|mut pattern| {
-                pattern.source = word_pattern(&pattern.source).ok_or_else(|| {
-                    de::Error::custom("a word is empty; write for example `cancel|call off`")
-                })?;
+                pattern.source = word_pattern(&pattern.source)
+                    .ok_or_else(|| de::Error::custom("a word is empty; write for example `cancel|call off`"))?;
                 Ok(pattern)
             })
             .collect::<Result<_, _>>()
@@ -94,10 +86,7 @@ impl<'de> Deserialize<'de> for Words {
 fn word_pattern(text: &str) -> Option<String> {
     let mut choices = Vec::new();
     for choice in text.split('|') {
-        let words: Vec<_> = choice
-            .split_whitespace()
-            .map(|word| regex::escape(word).replace(r"\*", r"\w*"))
-            .collect();
+        let words: Vec<_> = choice.split_whitespace().map(|word| regex::escape(word).replace(r"\*", r"\w*")).collect();
         if words.is_empty() {
             return None;
         }
@@ -106,17 +95,14 @@ fn word_pattern(text: &str) -> Option<String> {
     Some(format!(r"\b(?:{})\b", choices.join("|")))
 }
 
-fn texts<'de, D: Deserializer<'de>>(
-    deserializer: D,
-) -> Result<impl Iterator<Item = Pattern>, D::Error> {
+fn texts<'de, D: Deserializer<'de>>(deserializer: D) -> Result<impl Iterator<Item = Pattern>, D::Error> {
     let outer = Spanned::<OneOrMany>::deserialize(deserializer)?;
     let place = Place::from(outer.referenced);
     let list = match outer.value {
         OneOrMany::One(text) => vec![Pattern::new(text, place)],
-        OneOrMany::Many(texts) => texts
-            .into_iter()
-            .map(|text| Pattern::new(text.value, text.referenced.into()))
-            .collect(),
+        OneOrMany::Many(texts) => {
+            texts.into_iter().map(|text| Pattern::new(text.value, text.referenced.into())).collect()
+        }
     };
     Ok(list.into_iter())
 }

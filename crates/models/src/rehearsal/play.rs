@@ -26,10 +26,7 @@ pub(crate) struct Played<'a> {
 
 impl Played<'_> {
     pub(super) fn text(text: String) -> Self {
-        Self {
-            blocks: vec![Block::Text { text }],
-            fail: None,
-        }
+        Self { blocks: vec![Block::Text { text }], fail: None }
     }
 }
 
@@ -39,21 +36,12 @@ pub(crate) fn play<'a>(script: &'a Script, request: &ModelRequest) -> Played<'a>
         return super::manual::play(script, request);
     }
     let turn = Turn::of(request);
-    let mut scene = Scene {
-        script,
-        turn: &turn,
-        tools: &request.tools,
-        done: 0,
-        vars: Vars::default(),
-        current: 0,
-        item: None,
-    };
+    let mut scene =
+        Scene { script, turn: &turn, tools: &request.tools, done: 0, vars: Vars::default(), current: 0, item: None };
     let mut last: Option<&'a Rule> = None;
     loop {
         let rules = last.map_or(&script.rules, |rule| &rule.then);
-        let picked = rules
-            .iter()
-            .find_map(|rule| Some((&rule.value, scene.enter(&rule.value.when)?)));
+        let picked = rules.iter().find_map(|rule| Some((&rule.value, scene.enter(&rule.value.when)?)));
         let rule = match (picked, last) {
             (Some((rule, entered)), _) => {
                 scene = entered;
@@ -91,10 +79,7 @@ fn not_understood(script: &Script) -> String {
 }
 
 fn unanswered(scene: &Scene<'_>) -> String {
-    told(
-        "My script has no line for what came back, so here it is as it came:",
-        scene.round(),
-    )
+    told("My script has no line for what came back, so here it is as it came:", scene.round())
 }
 
 /// What the tools answered, word for word.
@@ -121,30 +106,20 @@ fn answer<'a>(rule: &'a Rule, scene: &Scene<'_>) -> Played<'a> {
     };
     let mut blocks = Vec::new();
     if let Some(reasoning) = &rule.reasoning {
-        blocks.push(Block::Reasoning {
-            text: reasoning.render(scene),
-            signature: None,
-        });
+        blocks.push(Block::Reasoning { text: reasoning.render(scene), signature: None });
     }
     let text = text(rule, scene);
     if !text.is_empty() {
         blocks.push(Block::Text { text });
     }
     blocks.extend(calls.into_iter().map(Block::Call));
-    Played {
-        blocks,
-        fail: rule.fail.as_ref(),
-    }
+    Played { blocks, fail: rule.fail.as_ref() }
 }
 
 fn text(rule: &Rule, scene: &Scene<'_>) -> String {
     let mut parts: Vec<String> = Vec::new();
     parts.extend(rule.say.as_ref().map(|say| say.render(scene)));
-    let lines = scene
-        .round()
-        .iter()
-        .enumerate()
-        .filter_map(|(at, result)| result_line(rule, scene, at, result));
+    let lines = scene.round().iter().enumerate().filter_map(|(at, result)| result_line(rule, scene, at, result));
     parts.extend(limited(lines.collect()));
     for each in &rule.each_item {
         parts.extend(item_lines(each, scene));
@@ -198,14 +173,9 @@ fn limited(mut lines: Vec<String>) -> Vec<String> {
 
 /// The calls a rule makes, or the text that is said instead.
 fn calls(rule: &Rule, scene: &Scene<'_>) -> Result<Vec<ModelCall>, String> {
-    let needed = rule
-        .all_calls()
-        .filter(|call| !call.even_if_missing)
-        .map(|call| call.tool.value.as_str());
+    let needed = rule.all_calls().filter(|call| !call.even_if_missing).map(|call| call.tool.value.as_str());
     if let Some(tool) = scene.missing_tool(needed) {
-        return Err(format!(
-            "For that I would call the tool `{tool}`, which this agent does not have. I did nothing."
-        ));
+        return Err(format!("For that I would call the tool `{tool}`, which this agent does not have. I did nothing."));
     }
     let mut made = Vec::new();
     for call in rule.all_calls() {
@@ -228,10 +198,7 @@ fn calls(rule: &Rule, scene: &Scene<'_>) -> Result<Vec<ModelCall>, String> {
         .into_iter()
         .enumerate()
         .map(|(n, (call, args_text))| ModelCall {
-            id: call
-                .id
-                .clone()
-                .unwrap_or_else(|| format!("rehearsal_{}", scene.turn.calls_ever + n + 1)),
+            id: call.id.clone().unwrap_or_else(|| format!("rehearsal_{}", scene.turn.calls_ever + n + 1)),
             name: call.tool.value.clone(),
             args_text,
         })
@@ -249,31 +216,21 @@ fn arguments(call: &Call, scene: &Scene<'_>) -> String {
 /// The captures for each call: once, or once per entry of the list its arguments use.
 fn spread(call: &Call, scene: &Scene<'_>) -> Vec<Vars> {
     let templates = call.templates();
-    let group = templates
-        .iter()
-        .flat_map(|template| template.paths())
-        .find_map(|path| scene.vars.lists.get(&path.root));
+    let group =
+        templates.iter().flat_map(|template| template.paths()).find_map(|path| scene.vars.lists.get(&path.root));
     let Some(group) = group else {
         return vec![scene.vars.clone()];
     };
-    let names: Vec<_> = (scene.vars.lists.iter())
-        .filter(|(_, of)| *of == group)
-        .map(|(name, _)| name)
-        .collect();
-    let entries = names
-        .iter()
-        .filter_map(|name| scene.vars.values.get(*name)?.as_array())
-        .map(Vec::len)
-        .max()
-        .unwrap_or(0);
+    let names: Vec<_> = (scene.vars.lists.iter()).filter(|(_, of)| *of == group).map(|(name, _)| name).collect();
+    let entries =
+        names.iter().filter_map(|name| scene.vars.values.get(*name)?.as_array()).map(Vec::len).max().unwrap_or(0);
     (0..entries)
         .map(|at| {
             let mut vars = scene.vars.clone();
             for name in &names {
                 vars.lists.remove(*name);
-                let value = (scene.vars.values.get(*name))
-                    .and_then(|list| list.get(at))
-                    .filter(|value| !value.is_null());
+                let value =
+                    (scene.vars.values.get(*name)).and_then(|list| list.get(at)).filter(|value| !value.is_null());
                 match value {
                     Some(value) => vars.values.insert((*name).clone(), value.clone()),
                     None => vars.values.remove(*name),

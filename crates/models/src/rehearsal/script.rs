@@ -216,10 +216,7 @@ pub(crate) fn parse(name: &str, yaml: &str) -> Result<Script, ScriptError> {
     if yaml.len() > MAX_SCRIPT_BYTES {
         return Err(ScriptError::new(
             name,
-            format!(
-                "it is longer than {} KiB; split it into several scripts",
-                MAX_SCRIPT_BYTES / 1024
-            ),
+            format!("it is longer than {} KiB; split it into several scripts", MAX_SCRIPT_BYTES / 1024),
         ));
     }
     let options = serde_saphyr::options! {
@@ -238,8 +235,8 @@ pub(crate) fn parse(name: &str, yaml: &str) -> Result<Script, ScriptError> {
         },
         with_snippet: false,
     };
-    let script: Script = serde_saphyr::from_str_with_options(yaml, options)
-        .map_err(|error| yaml_error(name, &error))?;
+    let script: Script =
+        serde_saphyr::from_str_with_options(yaml, options).map_err(|error| yaml_error(name, &error))?;
     check::check(&script)?;
     Ok(script)
 }
@@ -250,7 +247,8 @@ fn yaml_error(name: &str, error: &serde_saphyr::Error) -> ScriptError {
         let tail = format!(" at line {}, column {}", location.line(), location.column());
         message = message.replace(&tail, "");
     }
-    message.push_str("; see the reference of the script's fields in docs/rehearsal.md, and put texts with `{{` in quotes");
+    message
+        .push_str("; see the reference of the script's fields in docs/rehearsal.md, and put texts with `{{` in quotes");
     let place = error.location().map(Place::from).unwrap_or_default();
     ScriptError::at(name, place, message)
 }

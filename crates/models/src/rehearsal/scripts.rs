@@ -61,20 +61,14 @@ pub struct Scripts {
 impl Scripts {
     /// The built-in scripts, and those in `folders`; a folder that does not exist is empty.
     pub fn new(folders: Vec<PathBuf>) -> Self {
-        Self {
-            folders,
-            known: Mutex::default(),
-        }
+        Self { folders, known: Mutex::default() }
     }
 
     /// The script of a name. Reads files, so it may block for a moment.
     pub fn find(&self, name: &str) -> Result<Arc<Script>, ScriptError> {
         if !is_script_name(name) {
             let shown: String = name.chars().take(64).collect();
-            return Err(ScriptError::new(
-                &shown,
-                "a script's name is 1 to 64 characters of a-z, 0-9, `-` and `_`",
-            ));
+            return Err(ScriptError::new(&shown, "a script's name is 1 to 64 characters of a-z, 0-9, `-` and `_`"));
         }
         let Some((yaml, _)) = self.source(name)? else {
             return Err(ScriptError::new(
@@ -95,10 +89,7 @@ impl Scripts {
         if script.name != name {
             return Err(ScriptError::new(
                 name,
-                format!(
-                    "its `name` is `{}`, but its file is called {name}.yaml; make them the same",
-                    script.name
-                ),
+                format!("its `name` is `{}`, but its file is called {name}.yaml; make them the same", script.name),
             ));
         }
         let script = Arc::new(script);
@@ -118,23 +109,16 @@ impl Scripts {
                     error: None,
                     name,
                 },
-                Err(error) => ScriptInfo {
-                    name,
-                    about: String::new(),
-                    examples: Vec::new(),
-                    built_in,
-                    error: Some(error),
-                },
+                Err(error) => {
+                    ScriptInfo { name, about: String::new(), examples: Vec::new(), built_in, error: Some(error) }
+                }
             }
         };
         self.names().into_iter().map(info).collect()
     }
 
     fn names(&self) -> Vec<String> {
-        let mut names: BTreeMap<String, ()> = BUILT_IN
-            .iter()
-            .map(|(name, _)| ((*name).to_owned(), ()))
-            .collect();
+        let mut names: BTreeMap<String, ()> = BUILT_IN.iter().map(|(name, _)| ((*name).to_owned(), ())).collect();
         for folder in &self.folders {
             let Ok(entries) = folder.read_dir() else {
                 continue;
@@ -159,10 +143,7 @@ impl Scripts {
                 return Ok(Some((yaml, false)));
             }
         }
-        Ok(BUILT_IN
-            .iter()
-            .find(|(known, _)| *known == name)
-            .map(|(_, yaml)| ((*yaml).to_owned(), true)))
+        Ok(BUILT_IN.iter().find(|(known, _)| *known == name).map(|(_, yaml)| ((*yaml).to_owned(), true)))
     }
 }
 
@@ -171,9 +152,7 @@ fn read(name: &str, path: &Path) -> Result<Option<String>, ScriptError> {
     let unreadable = |why: ErrorKind| {
         ScriptError::new(
             name,
-            format!(
-                "its file cannot be read as text ({why}); check that it is UTF-8 and may be read"
-            ),
+            format!("its file cannot be read as text ({why}); check that it is UTF-8 and may be read"),
         )
     };
     match path.metadata() {
@@ -184,24 +163,17 @@ fn read(name: &str, path: &Path) -> Result<Option<String>, ScriptError> {
     }
     let mut bytes = Vec::new();
     File::open(path)
-        .and_then(|file| {
-            file.take(MAX_SCRIPT_BYTES as u64 + 1)
-                .read_to_end(&mut bytes)
-        })
+        .and_then(|file| file.take(MAX_SCRIPT_BYTES as u64 + 1).read_to_end(&mut bytes))
         .map_err(|error| unreadable(error.kind()))?;
     if bytes.len() > MAX_SCRIPT_BYTES {
         // The cut may lie inside a character; the length is what is wrong.
         return Ok(Some(String::from_utf8_lossy(&bytes).into_owned()));
     }
-    String::from_utf8(bytes)
-        .map(Some)
-        .map_err(|_| unreadable(ErrorKind::InvalidData))
+    String::from_utf8(bytes).map(Some).map_err(|_| unreadable(ErrorKind::InvalidData))
 }
 
 /// Whether a text can name a script: nothing in it can lead out of a folder.
 pub(crate) fn is_script_name(name: &str) -> bool {
     (1..=64).contains(&name.len())
-        && name
-            .bytes()
-            .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-' || b == b'_')
+        && name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-' || b == b'_')
 }

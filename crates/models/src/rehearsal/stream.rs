@@ -7,9 +7,7 @@ use futures_util::stream;
 
 use super::play::Played;
 use super::script::{Fail, Script};
-use crate::{
-    Block, Finish, Message, ModelError, ModelEvent, ModelRequest, ModelStream, Reply, Usage,
-};
+use crate::{Block, Finish, Message, ModelError, ModelEvent, ModelRequest, ModelStream, Reply, Usage};
 
 /// Characters of a piece of arguments.
 const ARGUMENT_PIECE: usize = 16;
@@ -58,11 +56,7 @@ fn items(script: &Script, request: &ModelRequest, played: Played<'_>) -> Vec<Ite
         None => Ok(ModelEvent::Done(Reply {
             usage: Some(usage(request, &played.blocks)),
             blocks: played.blocks,
-            finish: if part > 0 {
-                Finish::ToolCalls
-            } else {
-                Finish::Stop
-            },
+            finish: if part > 0 { Finish::ToolCalls } else { Finish::Stop },
         })),
     });
     items
@@ -72,12 +66,10 @@ fn failure(script: &Script, fail: &Fail) -> ModelError {
     ModelError {
         kind: fail.kind.into(),
         status: fail.status,
-        message: fail.message.clone().unwrap_or_else(|| {
-            format!(
-                "the rehearsal script `{}` fails here on purpose",
-                script.name
-            )
-        }),
+        message: fail
+            .message
+            .clone()
+            .unwrap_or_else(|| format!("the rehearsal script `{}` fails here on purpose", script.name)),
         body: fail.body.clone(),
     }
 }
@@ -104,16 +96,10 @@ fn usage(request: &ModelRequest, blocks: &[Block]) -> Usage {
         Message::Assistant { blocks } => blocks.iter().map(block).sum(),
         Message::ToolResults { results } => results.iter().map(|r| chars(&r.content)).sum(),
     };
-    let tools = request
-        .tools
-        .iter()
-        .map(|tool| chars(&tool.name) + chars(&tool.description) + chars(&tool.schema.to_string()));
+    let tools =
+        request.tools.iter().map(|tool| chars(&tool.name) + chars(&tool.description) + chars(&tool.schema.to_string()));
     let input: u64 = chars(request.system.as_deref().unwrap_or_default())
         + request.messages.iter().map(message).sum::<u64>()
         + tools.sum::<u64>();
-    Usage {
-        input: input.div_ceil(4),
-        output: blocks.iter().map(block).sum::<u64>().div_ceil(4),
-        cached: 0,
-    }
+    Usage { input: input.div_ceil(4), output: blocks.iter().map(block).sum::<u64>().div_ceil(4), cached: 0 }
 }

@@ -33,9 +33,7 @@ impl Path {
             ));
         }
         if steps.iter().any(|s| s.is_empty() || s.contains(['{', '}'])) {
-            return Err(format!(
-                "`{text}` is not a path; write dots only between names, as in `result.orders.0.item`"
-            ));
+            return Err(format!("`{text}` is not a path; write dots only between names, as in `result.orders.0.item`"));
         }
         Ok(Self { root, steps })
     }
@@ -55,9 +53,7 @@ impl<'de> Deserialize<'de> for Path {
 /// Whether a text can name a capture.
 pub(crate) fn is_name(text: &str) -> bool {
     let mut letters = text.chars();
-    letters
-        .next()
-        .is_some_and(|c| c.is_ascii_lowercase() || c == '_')
+    letters.next().is_some_and(|c| c.is_ascii_lowercase() || c == '_')
         && letters.all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')
 }
 
@@ -123,11 +119,7 @@ pub(crate) fn cut(text: &str, max: usize) -> String {
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Piece {
     Text(String),
-    Value {
-        path: Path,
-        count: bool,
-        fallback: Option<String>,
-    },
+    Value { path: Path, count: bool, fallback: Option<String> },
 }
 
 /// A text with values in it. What is put in is never read as a template again.
@@ -152,8 +144,7 @@ impl Template {
             text.push_str(&rest[..at]);
             let inner = &rest[at + 2..];
             let end = inner.find("}}").ok_or_else(|| {
-                "a `{{` without its `}}`; close it, or write `\\{{` for the two braces themselves"
-                    .to_owned()
+                "a `{{` without its `}}`; close it, or write `\\{{` for the two braces themselves".to_owned()
             })?;
             if !text.is_empty() {
                 pieces.push(Piece::Text(std::mem::take(&mut text)));
@@ -166,11 +157,7 @@ impl Template {
                 Some(name) => (name, true),
                 None => (name, false),
             };
-            pieces.push(Piece::Value {
-                path: Path::parse(name)?,
-                count,
-                fallback,
-            });
+            pieces.push(Piece::Value { path: Path::parse(name)?, count, fallback });
             rest = &inner[end + 2..];
         }
         text.push_str(rest);
@@ -194,17 +181,9 @@ impl Template {
         for piece in &self.pieces {
             match piece {
                 Piece::Text(plain) => text.push_str(plain),
-                Piece::Value {
-                    path,
-                    count,
-                    fallback,
-                } => {
+                Piece::Value { path, count, fallback } => {
                     let values = lookup.values(path);
-                    let shown = if *count {
-                        count_of(path, &values).to_string()
-                    } else {
-                        text_of(&one(path, values))
-                    };
+                    let shown = if *count { count_of(path, &values).to_string() } else { text_of(&one(path, values)) };
                     match fallback {
                         Some(fallback) if shown.is_empty() => text.push_str(fallback),
                         _ => text.push_str(&cut(&shown, MAX_INSERT)),
@@ -218,29 +197,17 @@ impl Template {
     /// As an argument: a path alone keeps its JSON type, and is left out when not set.
     fn argument(&self, lookup: &dyn Lookup) -> Option<Value> {
         match &self.pieces[..] {
-            [
-                Piece::Value {
-                    path,
-                    count: false,
-                    fallback: None,
-                },
-            ] => Some(one(path, lookup.values(path))).filter(|value| !value.is_null()),
-            [
-                Piece::Value {
-                    path, count: true, ..
-                },
-            ] => Some(count_of(path, &lookup.values(path)).into()),
+            [Piece::Value { path, count: false, fallback: None }] => {
+                Some(one(path, lookup.values(path))).filter(|value| !value.is_null())
+            }
+            [Piece::Value { path, count: true, .. }] => Some(count_of(path, &lookup.values(path)).into()),
             _ => Some(self.render(lookup).into()),
         }
     }
 }
 
 fn one(path: &Path, mut values: Vec<Value>) -> Value {
-    if path.is_many() {
-        Value::Array(values)
-    } else {
-        values.pop().unwrap_or(Value::Null)
-    }
+    if path.is_many() { Value::Array(values) } else { values.pop().unwrap_or(Value::Null) }
 }
 
 fn count_of(path: &Path, values: &[Value]) -> usize {
@@ -271,11 +238,7 @@ impl Args {
     fn from_value(value: Value) -> Result<Self, String> {
         Ok(match value {
             Value::String(text) => Self::Text(Template::parse(&text, Place::default())?),
-            Value::Array(list) => Self::List(
-                list.into_iter()
-                    .map(Self::from_value)
-                    .collect::<Result<_, _>>()?,
-            ),
+            Value::Array(list) => Self::List(list.into_iter().map(Self::from_value).collect::<Result<_, _>>()?),
             Value::Object(map) => Self::Map(
                 map.into_iter()
                     .map(|(key, value)| Ok((key, Self::from_value(value)?)))
@@ -299,13 +262,9 @@ impl Args {
     pub(crate) fn fill(&self, lookup: &dyn Lookup) -> Option<Value> {
         match self {
             Self::Text(template) => template.argument(lookup),
-            Self::List(list) => Some(Value::Array(
-                list.iter().filter_map(|args| args.fill(lookup)).collect(),
-            )),
+            Self::List(list) => Some(Value::Array(list.iter().filter_map(|args| args.fill(lookup)).collect())),
             Self::Map(map) => Some(Value::Object(
-                map.iter()
-                    .filter_map(|(key, args)| Some((key.clone(), args.fill(lookup)?)))
-                    .collect::<Map<_, _>>(),
+                map.iter().filter_map(|(key, args)| Some((key.clone(), args.fill(lookup)?))).collect::<Map<_, _>>(),
             )),
             Self::Plain(value) => Some(value.clone()),
         }
@@ -316,9 +275,7 @@ impl<'de> Deserialize<'de> for Args {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let value = Value::deserialize(deserializer)?;
         if !value.is_object() {
-            return Err(D::Error::custom(
-                "`args` has to be a map of argument names and values",
-            ));
+            return Err(D::Error::custom("`args` has to be a map of argument names and values"));
         }
         Self::from_value(value).map_err(D::Error::custom)
     }

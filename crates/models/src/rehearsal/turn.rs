@@ -43,11 +43,7 @@ impl Outcome<'_> {
             .or(self.json.as_str())
             .unwrap_or(self.text);
         let said = one_line(said);
-        if said.is_empty() {
-            "no reason was given".to_owned()
-        } else {
-            cut(said.trim_end_matches('.'), 400)
-        }
+        if said.is_empty() { "no reason was given".to_owned() } else { cut(said.trim_end_matches('.'), 400) }
     }
 }
 
@@ -55,9 +51,7 @@ impl<'a> Turn<'a> {
     /// Reads the conversation of a request.
     pub(crate) fn of(request: &'a ModelRequest) -> Self {
         let messages = &request.messages;
-        let last = messages
-            .iter()
-            .rposition(|message| matches!(message, Message::User { .. }));
+        let last = messages.iter().rposition(|message| matches!(message, Message::User { .. }));
         let (before, since) = match last {
             Some(at) => (&messages[..at], &messages[at + 1..]),
             None => (&messages[..0], &messages[..]),
@@ -127,13 +121,7 @@ fn rounds(since: &[Message]) -> Vec<Vec<Outcome<'_>>> {
                 _ => &[],
             })
             .collect();
-        rounds.push(
-            calls
-                .into_iter()
-                .enumerate()
-                .map(|(n, call)| outcome(call, results.get(n).copied()))
-                .collect(),
-        );
+        rounds.push(calls.into_iter().enumerate().map(|(n, call)| outcome(call, results.get(n).copied())).collect());
     }
     rounds
 }

@@ -39,18 +39,10 @@ fn raw_body(protocol: Protocol, answer: Answer) -> Vec<u8> {
     let body = r#"{"stream":true,"model":"test-model","stream_options":{"include_usage":true}}"#;
     let mut socket = std::net::TcpStream::connect(fake.address()).unwrap();
     // HTTP/1.0 has no chunks: the body is all that follows the head.
-    write!(
-        socket,
-        "POST {path} HTTP/1.0\r\ncontent-length: {}\r\n\r\n{body}",
-        body.len()
-    )
-    .unwrap();
+    write!(socket, "POST {path} HTTP/1.0\r\ncontent-length: {}\r\n\r\n{body}", body.len()).unwrap();
     let mut bytes = Vec::new();
     socket.read_to_end(&mut bytes).unwrap();
-    let head = bytes
-        .windows(4)
-        .position(|four| four == b"\r\n\r\n")
-        .unwrap();
+    let head = bytes.windows(4).position(|four| four == b"\r\n\r\n").unwrap();
     bytes.split_off(head + 4)
 }
 
@@ -63,9 +55,7 @@ async fn every_cut(protocol: Protocol, cut: fn(usize) -> Cut) {
     };
     let at = Arc::new(AtomicUsize::new(0));
     let next = Arc::clone(&at);
-    let fake = Fake::answering(protocol, move |_| {
-        rich().cut(cut(next.load(Ordering::SeqCst)))
-    });
+    let fake = Fake::answering(protocol, move |_| rich().cut(cut(next.load(Ordering::SeqCst))));
     let client = client(&fake, protocol);
     for offset in 0..=length {
         at.store(offset, Ordering::SeqCst);
@@ -75,34 +65,21 @@ async fn every_cut(protocol: Protocol, cut: fn(usize) -> Cut) {
         };
         let (last, before) = items.split_last().unwrap();
         assert!(
-            before
-                .iter()
-                .all(|item| matches!(item, Ok(event) if !matches!(event, ModelEvent::Done(_)))),
+            before.iter().all(|item| matches!(item, Ok(event) if !matches!(event, ModelEvent::Done(_)))),
             "{protocol:?} at {offset}: {items:?}"
         );
         if offset == length {
             // Nothing was cut off.
-            assert!(
-                matches!(last, Ok(ModelEvent::Done(_))),
-                "{protocol:?}: {last:?}"
-            );
+            assert!(matches!(last, Ok(ModelEvent::Done(_))), "{protocol:?}: {last:?}");
             continue;
         }
-        let error = last
-            .as_ref()
-            .expect_err(&format!("{protocol:?} at {offset} of {length}"));
+        let error = last.as_ref().expect_err(&format!("{protocol:?} at {offset} of {length}"));
         // A connection that breaks before the head may never have shown an answer.
         let early = offset == 0 && error.kind == ModelErrorKind::Network;
-        assert!(
-            error.kind == ModelErrorKind::Truncated || early,
-            "{protocol:?} at {offset}: {error:?}"
-        );
+        assert!(error.kind == ModelErrorKind::Truncated || early, "{protocol:?} at {offset}: {error:?}");
     }
     let body = raw_body(protocol, rich());
-    assert!(
-        String::from_utf8(body).unwrap().ends_with(mark),
-        "{protocol:?}"
-    );
+    assert!(String::from_utf8(body).unwrap().ends_with(mark), "{protocol:?}");
 }
 
 #[tokio::test]

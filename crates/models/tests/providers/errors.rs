@@ -14,47 +14,16 @@ const HTML: &str = "<html><body><h1>502 Bad Gateway</h1><hr>nginx</body></html>"
 
 #[tokio::test]
 async fn an_error_answer_keeps_status_and_body() {
-    let error = |kind: &str, message: &str| {
-        json!({"type": "error", "error": {"type": kind, "message": message}}).to_string()
-    };
+    let error =
+        |kind: &str, message: &str| json!({"type": "error", "error": {"type": kind, "message": message}}).to_string();
     let cases = [
-        (
-            401,
-            ModelErrorKind::Auth,
-            error("auth", "invalid x-api-key"),
-            "invalid x-api-key",
-        ),
-        (
-            403,
-            ModelErrorKind::Auth,
-            error("auth", "not for you"),
-            "not for you",
-        ),
-        (
-            429,
-            ModelErrorKind::RateLimited,
-            error("rate", "slow down"),
-            "slow down",
-        ),
-        (
-            400,
-            ModelErrorKind::Refused,
-            error("bad", "unknown field"),
-            "unknown field",
-        ),
-        (
-            404,
-            ModelErrorKind::Refused,
-            error("gone", "no such model"),
-            "no such model",
-        ),
+        (401, ModelErrorKind::Auth, error("auth", "invalid x-api-key"), "invalid x-api-key"),
+        (403, ModelErrorKind::Auth, error("auth", "not for you"), "not for you"),
+        (429, ModelErrorKind::RateLimited, error("rate", "slow down"), "slow down"),
+        (400, ModelErrorKind::Refused, error("bad", "unknown field"), "unknown field"),
+        (404, ModelErrorKind::Refused, error("gone", "no such model"), "no such model"),
         (500, ModelErrorKind::Server, error("api", "oh no"), "oh no"),
-        (
-            529,
-            ModelErrorKind::Server,
-            error("overloaded", "Overloaded"),
-            "Overloaded",
-        ),
+        (529, ModelErrorKind::Server, error("overloaded", "Overloaded"), "Overloaded"),
         (502, ModelErrorKind::Server, HTML.to_owned(), "Bad Gateway"),
         (401, ModelErrorKind::Auth, HTML.to_owned(), "Bad Gateway"),
         (429, ModelErrorKind::RateLimited, HTML.to_owned(), "nginx"),
@@ -64,21 +33,13 @@ async fn an_error_answer_keeps_status_and_body() {
     ];
     for protocol in BOTH {
         for (status, kind, body, words) in &cases {
-            let content_type = if body.starts_with('<') {
-                "text/html"
-            } else {
-                "application/json"
-            };
+            let content_type = if body.starts_with('<') { "text/html" } else { "application/json" };
             let error = failure(protocol, Answer::status(*status, content_type, body)).await;
             assert_eq!(error.kind, *kind, "{protocol:?} {status}");
             assert_eq!(error.status, Some(*status));
             assert_eq!(error.body.as_deref(), Some(body.as_str()));
             assert!(error.message.contains(words), "{}", error.message);
-            assert!(
-                error.message.contains(&status.to_string()),
-                "{}",
-                error.message
-            );
+            assert!(error.message.contains(&status.to_string()), "{}", error.message);
         }
     }
 }
@@ -104,16 +65,8 @@ async fn an_error_inside_the_stream_is_the_providers_own() {
         let answer = Answer::text("I was about to")
             .then_error(json!({"type": "overloaded_error", "message": "Overloaded, sorry"}));
         let error = failure(protocol, answer).await;
-        assert_eq!(
-            error.kind,
-            ModelErrorKind::Stream,
-            "{protocol:?}: {error:?}"
-        );
-        assert!(
-            error.message.contains("Overloaded, sorry"),
-            "{}",
-            error.message
-        );
+        assert_eq!(error.kind, ModelErrorKind::Stream, "{protocol:?}: {error:?}");
+        assert!(error.message.contains("Overloaded, sorry"), "{}", error.message);
         assert!(error.body.unwrap().contains("overloaded_error"));
     }
 }
@@ -192,21 +145,11 @@ async fn the_key_is_in_no_error() {
 async fn a_server_that_is_not_there_is_a_network_error() {
     models::init();
     // A port that was free a moment ago and is not listened on.
-    let port = std::net::TcpListener::bind("127.0.0.1:0")
-        .unwrap()
-        .local_addr()
-        .unwrap()
-        .port();
-    for (kind, name) in [
-        (ProviderKind::OpenAi, "vllm"),
-        (ProviderKind::Anthropic, "anthropic"),
-        (ProviderKind::Gemini, "google"),
-    ] {
-        let cfg = ProviderConfig {
-            name: name.to_owned(),
-            kind,
-            base_url: Some(format!("http://127.0.0.1:{port}/v1")),
-        };
+    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    for (kind, name) in
+        [(ProviderKind::OpenAi, "vllm"), (ProviderKind::Anthropic, "anthropic"), (ProviderKind::Gemini, "google")]
+    {
+        let cfg = ProviderConfig { name: name.to_owned(), kind, base_url: Some(format!("http://127.0.0.1:{port}/v1")) };
         let client = models::connect(&cfg, Some(&key())).unwrap();
         let error = all(&client, question()).await.pop().unwrap().unwrap_err();
         assert_eq!(error.kind, ModelErrorKind::Network, "{error:?}");
@@ -241,34 +184,18 @@ fn a_wrong_configuration_says_what_is_wrong() {
     models::init();
     let connect = |name: &str, kind, base_url: Option<&str>, key: Option<&str>| {
         let key = key.map(|key| Secret::new(key.to_owned()));
-        let cfg = ProviderConfig {
-            name: name.to_owned(),
-            kind,
-            base_url: base_url.map(str::to_owned),
-        };
+        let cfg = ProviderConfig { name: name.to_owned(), kind, base_url: base_url.map(str::to_owned) };
         models::connect(&cfg, key.as_ref()).map(|_| ())
     };
     let openai = ProviderKind::OpenAi;
     let cases = [
         (connect("mine", openai, None, None), "is missing"),
-        (
-            connect("mine", openai, Some("localhost:80/v1"), None),
-            "http",
-        ),
+        (connect("mine", openai, Some("localhost:80/v1"), None), "http"),
         (connect("mine", openai, Some("ftp://x/"), None), "http"),
-        (
-            connect("mine", openai, Some("not a url"), None),
-            "not a URL",
-        ),
+        (connect("mine", openai, Some("not a url"), None), "not a URL"),
         (connect("mine", openai, Some("http://x/?a=b"), None), "`?`"),
-        (
-            connect("openai", openai, None, Some("sk-\nx")),
-            "characters",
-        ),
-        (
-            connect("rehearsal", ProviderKind::Rehearsal, None, None),
-            "script",
-        ),
+        (connect("openai", openai, None, Some("sk-\nx")), "characters"),
+        (connect("rehearsal", ProviderKind::Rehearsal, None, None), "script"),
     ];
     for (result, words) in cases {
         let error = result.unwrap_err();
@@ -287,15 +214,10 @@ fn a_wrong_configuration_says_what_is_wrong() {
 #[tokio::test]
 async fn a_slow_start_is_waited_for() {
     for protocol in BOTH {
-        let answer = Answer::new()
-            .then_pause(Duration::from_millis(300))
-            .then_text(&["late"]);
+        let answer = Answer::new().then_pause(Duration::from_millis(300)).then_text(&["late"]);
         let fake = Fake::scripted(protocol, vec![answer]);
         let items = all(&client(&fake, protocol), question()).await;
-        assert!(
-            matches!(items.last(), Some(Ok(ModelEvent::Done(_)))),
-            "{items:?}"
-        );
+        assert!(matches!(items.last(), Some(Ok(ModelEvent::Done(_)))), "{items:?}");
     }
     // The fake without an answer left fails loudly.
     let fake = Fake::scripted(Protocol::OpenAi, Vec::new());

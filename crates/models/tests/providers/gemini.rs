@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use models::{
-    Block, Finish, Message, ModelClient, ModelErrorKind, ModelEvent, ProviderConfig, ProviderKind,
-    ToolResultMessage, Usage,
+    Block, Finish, Message, ModelClient, ModelErrorKind, ModelEvent, ProviderConfig, ProviderKind, ToolResultMessage,
+    Usage,
 };
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -28,28 +28,20 @@ async fn server(bodies: Vec<String>) -> (Arc<dyn ModelClient>, mpsc::UnboundedRe
                 bytes.extend_from_slice(&piece[..read]);
                 let text = String::from_utf8_lossy(&bytes).into_owned();
                 if let Some((head, rest)) = text.split_once("\r\n\r\n") {
-                    let length = head
-                        .lines()
-                        .find_map(|line| line.strip_prefix("content-length: "))
-                        .unwrap();
+                    let length = head.lines().find_map(|line| line.strip_prefix("content-length: ")).unwrap();
                     if rest.len() >= length.parse().unwrap() {
                         break text;
                     }
                 }
             };
             asked.send(request).unwrap();
-            let head =
-                "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n";
+            let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n";
             let response = format!("{head}content-length: {}\r\n\r\n{body}", body.len());
             socket.write_all(response.as_bytes()).await.unwrap();
             socket.shutdown().await.unwrap();
         }
     });
-    let cfg = ProviderConfig {
-        name: "google".to_owned(),
-        kind: ProviderKind::Gemini,
-        base_url: Some(base_url),
-    };
+    let cfg = ProviderConfig { name: "google".to_owned(), kind: ProviderKind::Gemini, base_url: Some(base_url) };
     (models::connect(&cfg, Some(&key())).unwrap(), requests)
 }
 
@@ -70,11 +62,8 @@ fn chunk(parts: Value, finish: Option<&str>) -> String {
 async fn a_call_and_its_signature_go_round() {
     let call = json!([{"functionCall": {"name": "search", "args": {"q": "x"}},
         "thoughtSignature": "c2ln"}]);
-    let first = [
-        chunk(json!([{"text": "Let me "}]), None),
-        chunk(json!([{"text": "look."}]), None),
-        chunk(call, Some("STOP")),
-    ];
+    let first =
+        [chunk(json!([{"text": "Let me "}]), None), chunk(json!([{"text": "look."}]), None), chunk(call, Some("STOP"))];
     let second = chunk(json!([{"text": "ok"}]), Some("STOP"));
     let (client, mut requests) = server(vec![first.concat(), second]).await;
     let mut items = all(&client, question()).await;
@@ -82,25 +71,13 @@ async fn a_call_and_its_signature_go_round() {
         panic!("{items:?}");
     };
     assert_eq!(reply.finish, Finish::ToolCalls);
-    let usage = Usage {
-        input: 9,
-        output: 4,
-        cached: 0,
-    };
+    let usage = Usage { input: 9, output: 4, cached: 0 };
     assert_eq!(reply.usage, Some(usage));
     let Some(Block::Call(made)) = reply.blocks.last() else {
         panic!("{reply:?}");
     };
-    assert_eq!(
-        (made.name.as_str(), made.args_text.as_str()),
-        ("search", r#"{"q":"x"}"#)
-    );
-    assert_eq!(
-        reply.blocks[0],
-        Block::Text {
-            text: "Let me look.".to_owned()
-        }
-    );
+    assert_eq!((made.name.as_str(), made.args_text.as_str()), ("search", r#"{"q":"x"}"#));
+    assert_eq!(reply.blocks[0], Block::Text { text: "Let me look.".to_owned() });
     let asked = requests.recv().await.unwrap();
     assert!(asked.starts_with("POST /v1beta/models/test-model:streamGenerateContent"));
 
@@ -112,15 +89,10 @@ async fn a_call_and_its_signature_go_round() {
         is_error: false,
     }];
     request.params.top_k = Some(3);
-    request.messages.push(Message::Assistant {
-        blocks: reply.blocks.clone(),
-    });
+    request.messages.push(Message::Assistant { blocks: reply.blocks.clone() });
     request.messages.push(Message::ToolResults { results });
     let items = all(&client, request).await;
-    assert!(
-        matches!(items.last(), Some(Ok(ModelEvent::Done(_)))),
-        "{items:?}"
-    );
+    assert!(matches!(items.last(), Some(Ok(ModelEvent::Done(_)))), "{items:?}");
     let asked = requests.recv().await.unwrap();
     let body: Value = serde_json::from_str(asked.split_once("\r\n\r\n").unwrap().1).unwrap();
     assert_eq!(body["generationConfig"]["topK"], 3, "{body}");

@@ -14,8 +14,7 @@ use std::sync::Arc;
 use fakes::{Answer, Fake, Protocol};
 use futures_util::StreamExt;
 use models::{
-    Message, ModelClient, ModelError, ModelEvent, ModelRequest, Params, ProviderConfig,
-    ProviderKind, Reply, ToolSpec,
+    Message, ModelClient, ModelError, ModelEvent, ModelRequest, Params, ProviderConfig, ProviderKind, Reply, ToolSpec,
 };
 use serde_json::json;
 
@@ -37,11 +36,7 @@ pub fn client(fake: &Fake, protocol: Protocol) -> Arc<dyn ModelClient> {
         Protocol::OpenAi => ("openai", ProviderKind::OpenAi),
         Protocol::Anthropic => ("anthropic", ProviderKind::Anthropic),
     };
-    let cfg = ProviderConfig {
-        name: name.to_owned(),
-        kind,
-        base_url: Some(fake.base_url()),
-    };
+    let cfg = ProviderConfig { name: name.to_owned(), kind, base_url: Some(fake.base_url()) };
     models::connect(&cfg, Some(&key())).unwrap()
 }
 
@@ -55,19 +50,14 @@ pub fn question() -> ModelRequest {
     ModelRequest {
         model: "test-model".to_owned(),
         system: Some("Be brief.".to_owned()),
-        messages: vec![Message::User {
-            text: "Hello?".to_owned(),
-        }],
+        messages: vec![Message::User { text: "Hello?".to_owned() }],
         tools: vec![tool("search"), tool("write")],
         params: Params::default(),
     }
 }
 
 /// Every item of the stream that answers `request`.
-pub async fn all(
-    client: &Arc<dyn ModelClient>,
-    request: ModelRequest,
-) -> Vec<Result<ModelEvent, ModelError>> {
+pub async fn all(client: &Arc<dyn ModelClient>, request: ModelRequest) -> Vec<Result<ModelEvent, ModelError>> {
     match client.stream(request).await {
         Ok(stream) => stream.collect().await,
         Err(error) => vec![Err(error)],
@@ -77,19 +67,12 @@ pub async fn all(
 /// The reply to [`question`] when the provider gives `answer`, and the events before it.
 pub async fn reply(protocol: Protocol, answer: Answer) -> (Reply, Vec<ModelEvent>) {
     let fake = Fake::scripted(protocol, vec![answer]);
-    let mut events: Vec<ModelEvent> = all(&client(&fake, protocol), question())
-        .await
-        .into_iter()
-        .map(Result::unwrap)
-        .collect();
+    let mut events: Vec<ModelEvent> =
+        all(&client(&fake, protocol), question()).await.into_iter().map(Result::unwrap).collect();
     let Some(ModelEvent::Done(reply)) = events.pop() else {
         panic!("{protocol:?}: the last event is not `Done`: {events:?}");
     };
-    assert!(
-        !events
-            .iter()
-            .any(|event| matches!(event, ModelEvent::Done(_)))
-    );
+    assert!(!events.iter().any(|event| matches!(event, ModelEvent::Done(_))));
     (reply, events)
 }
 

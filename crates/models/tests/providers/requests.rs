@@ -2,8 +2,7 @@
 
 use fakes::{Answer, Call, Fake, Protocol};
 use models::{
-    Block, Message, ModelCall, ModelEvent, ModelRequest, Params, ProviderConfig, ProviderKind,
-    Reply, ToolResultMessage,
+    Block, Message, ModelCall, ModelEvent, ModelRequest, Params, ProviderConfig, ProviderKind, Reply, ToolResultMessage,
 };
 use serde_json::{Value, json};
 
@@ -13,28 +12,16 @@ use crate::{BOTH, KEY, all, client, question};
 async fn sent(protocol: Protocol, request: ModelRequest) -> Value {
     let fake = Fake::scripted(protocol, vec![Answer::text("ok")]);
     let items = all(&client(&fake, protocol), request).await;
-    assert!(
-        matches!(items.last(), Some(Ok(ModelEvent::Done(_)))),
-        "{items:?}"
-    );
+    assert!(matches!(items.last(), Some(Ok(ModelEvent::Done(_)))), "{items:?}");
     fake.last_request().body
 }
 
 fn call(id: &str, name: &str, args_text: &str) -> Block {
-    Block::Call(ModelCall {
-        id: id.to_owned(),
-        name: name.to_owned(),
-        args_text: args_text.to_owned(),
-    })
+    Block::Call(ModelCall { id: id.to_owned(), name: name.to_owned(), args_text: args_text.to_owned() })
 }
 
 fn result(call_id: &str, name: &str, content: &str, is_error: bool) -> ToolResultMessage {
-    ToolResultMessage {
-        call_id: call_id.to_owned(),
-        name: name.to_owned(),
-        content: content.to_owned(),
-        is_error,
-    }
+    ToolResultMessage { call_id: call_id.to_owned(), name: name.to_owned(), content: content.to_owned(), is_error }
 }
 
 fn after(blocks: Vec<Block>, results: Vec<ToolResultMessage>) -> ModelRequest {
@@ -72,14 +59,8 @@ async fn a_question_has_the_shape_of_its_protocol() {
     assert_eq!(body["model"], "test-model");
     assert_eq!(body["stream"], true);
     assert_eq!(body["max_tokens"], 4096);
-    assert_eq!(
-        body["system"],
-        json!([{"type": "text", "text": "Be brief."}])
-    );
-    assert_eq!(
-        body["messages"],
-        json!([{"role": "user", "content": [{"type": "text", "text": "Hello?"}]}])
-    );
+    assert_eq!(body["system"], json!([{"type": "text", "text": "Be brief."}]));
+    assert_eq!(body["messages"], json!([{"role": "user", "content": [{"type": "text", "text": "Hello?"}]}]));
     assert_eq!(
         body["tools"][1],
         json!({"name": "write", "description": "Does write.",
@@ -95,12 +76,7 @@ async fn a_question_has_the_shape_of_its_protocol() {
 async fn parameters_are_sent_when_given() {
     for protocol in BOTH {
         let mut request = question();
-        request.params = Params {
-            temperature: Some(0.5),
-            max_tokens: Some(77),
-            top_k: Some(40),
-            top_p: Some(0.25),
-        };
+        request.params = Params { temperature: Some(0.5), max_tokens: Some(77), top_k: Some(40), top_p: Some(0.25) };
         let body = sent(protocol, request).await;
         assert_eq!(body["temperature"], 0.5, "{protocol:?}");
         assert_eq!(body["max_tokens"], 77);
@@ -142,11 +118,7 @@ async fn a_server_without_a_key_gets_no_authorization() {
         // Mistral's paths bring their own `/v1`.
         ("mistral", format!("{}/", fake.base_url())),
     ] {
-        let cfg = ProviderConfig {
-            name: name.to_owned(),
-            kind: ProviderKind::OpenAi,
-            base_url: Some(base_url),
-        };
+        let cfg = ProviderConfig { name: name.to_owned(), kind: ProviderKind::OpenAi, base_url: Some(base_url) };
         let client = models::connect(&cfg, None).unwrap();
         let items = all(&client, question()).await;
         assert!(matches!(items.last(), Some(Ok(_))), "{name}: {items:?}");
@@ -158,16 +130,11 @@ async fn a_server_without_a_key_gets_no_authorization() {
 async fn results_of_several_calls_go_back_in_order() {
     let request = after(
         vec![
-            Block::Text {
-                text: "Looking.".to_owned(),
-            },
+            Block::Text { text: "Looking.".to_owned() },
             call("a", "search", r#"{"q":"one"}"#),
             call("b", "write", r#"{"q":"two"}"#),
         ],
-        vec![
-            result("a", "search", "found", false),
-            result("b", "write", "denied by a person", true),
-        ],
+        vec![result("a", "search", "found", false), result("b", "write", "denied by a person", true)],
     );
     let body = sent(Protocol::OpenAi, request.clone()).await;
     assert_eq!(
@@ -208,10 +175,7 @@ fn ids(protocol: Protocol, body: &Value) -> (Vec<String>, Vec<String>, Vec<Strin
     let string = |value: &Value| value.as_str().unwrap().to_owned();
     match protocol {
         Protocol::OpenAi => {
-            let turn = messages
-                .iter()
-                .find(|message| message["role"] == "assistant")
-                .unwrap();
+            let turn = messages.iter().find(|message| message["role"] == "assistant").unwrap();
             let calls = turn["tool_calls"].as_array().unwrap();
             let results: Vec<_> = messages.iter().filter(|m| m["role"] == "tool").collect();
             (
@@ -226,10 +190,7 @@ fn ids(protocol: Protocol, body: &Value) -> (Vec<String>, Vec<String>, Vec<Strin
             (
                 calls.iter().map(|call| string(&call["id"])).collect(),
                 results.iter().map(|r| string(&r["tool_use_id"])).collect(),
-                results
-                    .iter()
-                    .map(|r| string(&r["content"][0]["text"]))
-                    .collect(),
+                results.iter().map(|r| string(&r["content"][0]["text"])).collect(),
             )
         }
     }
@@ -240,14 +201,8 @@ async fn ids_that_tell_nothing_apart_are_replaced() {
     for protocol in BOTH {
         for id in ["", "same"] {
             let request = after(
-                vec![
-                    call(id, "search", r#"{"q":"one"}"#),
-                    call(id, "search", r#"{"q":"two"}"#),
-                ],
-                vec![
-                    result(id, "search", "first", false),
-                    result(id, "search", "second", false),
-                ],
+                vec![call(id, "search", r#"{"q":"one"}"#), call(id, "search", r#"{"q":"two"}"#)],
+                vec![result(id, "search", "first", false), result(id, "search", "second", false)],
             );
             let (calls, answered, results) = ids(protocol, &sent(protocol, request).await);
             assert_eq!(calls, answered, "{protocol:?} {id:?}");
@@ -263,21 +218,12 @@ async fn a_result_goes_to_its_call_in_any_order() {
     for protocol in BOTH {
         let request = after(
             vec![call("a", "search", "{}"), call("b", "write", "{}")],
-            vec![
-                result("b", "write", "of b", false),
-                result("a", "search", "of a", false),
-            ],
+            vec![result("b", "write", "of b", false), result("a", "search", "of a", false)],
         );
         let (_, answered, results) = ids(protocol, &sent(protocol, request).await);
         let pairs: Vec<_> = answered.iter().zip(&results).collect();
-        assert!(
-            pairs.contains(&(&"a".to_owned(), &"of a".to_owned())),
-            "{pairs:?}"
-        );
-        assert!(
-            pairs.contains(&(&"b".to_owned(), &"of b".to_owned())),
-            "{pairs:?}"
-        );
+        assert!(pairs.contains(&(&"a".to_owned(), &"of a".to_owned())), "{pairs:?}");
+        assert!(pairs.contains(&(&"b".to_owned(), &"of b".to_owned())), "{pairs:?}");
     }
 }
 
@@ -285,10 +231,7 @@ async fn a_result_goes_to_its_call_in_any_order() {
 async fn broken_arguments_go_back_as_what_they_were() {
     for protocol in BOTH {
         let broken = r#"{"q": "a"#;
-        let request = after(
-            vec![call("a", "search", broken)],
-            vec![result("a", "search", "", true)],
-        );
+        let request = after(vec![call("a", "search", broken)], vec![result("a", "search", "", true)]);
         let body = sent(protocol, request).await;
         let arguments = match protocol {
             Protocol::OpenAi => {
@@ -297,11 +240,7 @@ async fn broken_arguments_go_back_as_what_they_were() {
             }
             Protocol::Anthropic => body["messages"][1]["content"][0]["input"].clone(),
         };
-        assert_eq!(
-            arguments,
-            json!({"invalid_arguments": broken}),
-            "{protocol:?}"
-        );
+        assert_eq!(arguments, json!({"invalid_arguments": broken}), "{protocol:?}");
         // An empty result is refused by some providers.
         let (_, _, results) = ids(protocol, &body);
         assert_eq!(results, ["(no output)"], "{protocol:?}");
@@ -329,10 +268,7 @@ async fn round_trip(protocol: Protocol, first: Answer) -> (Reply, Value) {
     let restored: Reply = serde_json::from_str(&stored).unwrap();
     assert_eq!(restored, reply);
     let items = all(&client, after(restored.blocks, results)).await;
-    assert!(
-        matches!(items.last(), Some(Ok(ModelEvent::Done(_)))),
-        "{items:?}"
-    );
+    assert!(matches!(items.last(), Some(Ok(ModelEvent::Done(_)))), "{items:?}");
     (reply, fake.last_request().body)
 }
 
@@ -352,26 +288,20 @@ async fn signed_reasoning_goes_back_as_it_came() {
         ])
     );
     // Thinking whose text the provider leaves out is signed all the same.
-    let first = Answer::new()
-        .then_reasoning(&[], Some("c2VhbA"))
-        .then_calls(vec![Call::new("a", "search", "{}")]);
+    let first = Answer::new().then_reasoning(&[], Some("c2VhbA")).then_calls(vec![Call::new("a", "search", "{}")]);
     let (_, body) = round_trip(Protocol::Anthropic, first).await;
-    assert_eq!(
-        body["messages"][1]["content"][0],
-        json!({"type": "thinking", "thinking": "", "signature": "c2VhbA"})
-    );
+    assert_eq!(body["messages"][1]["content"][0], json!({"type": "thinking", "thinking": "", "signature": "c2VhbA"}));
 }
 
 #[tokio::test]
 async fn reasoning_goes_back_in_the_field_it_came_in() {
-    let first = Answer::new()
-        .then_reasoning(&["Think", "ing."], None)
-        .then_calls(vec![Call::new("a", "search", r#"{"q":"x"}"#)]);
+    let first = Answer::new().then_reasoning(&["Think", "ing."], None).then_calls(vec![Call::new(
+        "a",
+        "search",
+        r#"{"q":"x"}"#,
+    )]);
     let (_, body) = round_trip(Protocol::OpenAi, first).await;
-    assert_eq!(
-        body["messages"][2]["reasoning_content"], "Thinking.",
-        "{body}"
-    );
+    assert_eq!(body["messages"][2]["reasoning_content"], "Thinking.", "{body}");
     assert!(body["messages"][2].get("content").is_none(), "{body}");
 }
 
@@ -382,19 +312,11 @@ async fn what_a_provider_seals_into_a_call_goes_back_with_it() {
         "function": {"name": "search", "arguments": "{\"q\":\"x\"}"},
         "extra_content": {"google": {"thought_signature": "c2ln"}},
     }]}}]});
-    let first = Answer::new()
-        .then_raw(&format!("data: {chunk}\n\n"))
-        .finish("tool_calls");
+    let first = Answer::new().then_raw(&format!("data: {chunk}\n\n")).finish("tool_calls");
     let (reply, body) = round_trip(Protocol::OpenAi, first).await;
-    assert!(
-        matches!(reply.blocks.last(), Some(Block::Call(_))),
-        "{reply:?}"
-    );
+    assert!(matches!(reply.blocks.last(), Some(Block::Call(_))), "{reply:?}");
     let call = &body["messages"][2]["tool_calls"][0];
-    assert_eq!(
-        call["extra_content"]["google"]["thought_signature"], "c2ln",
-        "{body}"
-    );
+    assert_eq!(call["extra_content"]["google"]["thought_signature"], "c2ln", "{body}");
     assert_eq!(call["id"], "a");
 }
 
@@ -402,26 +324,14 @@ async fn what_a_provider_seals_into_a_call_goes_back_with_it() {
 async fn seals_of_another_provider_stay_behind() {
     let foreign = json!({"api": "gemini.generate_content", "item": {"thoughtSignature": "x"}});
     let blocks = vec![
-        Block::Reasoning {
-            text: "mine alone".to_owned(),
-            signature: Some(foreign.to_string()),
-        },
-        Block::Reasoning {
-            text: "unsigned".to_owned(),
-            signature: None,
-        },
-        Block::Text {
-            text: "said".to_owned(),
-        },
+        Block::Reasoning { text: "mine alone".to_owned(), signature: Some(foreign.to_string()) },
+        Block::Reasoning { text: "unsigned".to_owned(), signature: None },
+        Block::Text { text: "said".to_owned() },
     ];
     for protocol in BOTH {
         let mut request = question();
-        request.messages.push(Message::Assistant {
-            blocks: blocks.clone(),
-        });
-        request.messages.push(Message::User {
-            text: "And?".to_owned(),
-        });
+        request.messages.push(Message::Assistant { blocks: blocks.clone() });
+        request.messages.push(Message::User { text: "And?".to_owned() });
         let body = sent(protocol, request).await.to_string();
         for absent in ["mine alone", "thoughtSignature", "unsigned"] {
             assert!(!body.contains(absent), "{protocol:?} {absent}: {body}");
@@ -433,11 +343,8 @@ async fn seals_of_another_provider_stay_behind() {
 #[tokio::test]
 async fn tools_are_not_left_out_without_a_word() {
     let fake = Fake::openai(vec![Answer::text("ok")]);
-    let cfg = ProviderConfig {
-        name: "perplexity".to_owned(),
-        kind: ProviderKind::OpenAi,
-        base_url: Some(fake.base_url()),
-    };
+    let cfg =
+        ProviderConfig { name: "perplexity".to_owned(), kind: ProviderKind::OpenAi, base_url: Some(fake.base_url()) };
     let client = models::connect(&cfg, None).unwrap();
     let items = all(&client, question()).await;
     let error = items.last().unwrap().as_ref().unwrap_err();
@@ -445,10 +352,7 @@ async fn tools_are_not_left_out_without_a_word() {
     let mut request = question();
     request.tools.clear();
     let items = all(&client, request).await;
-    assert!(
-        matches!(items.last(), Some(Ok(ModelEvent::Done(_)))),
-        "{items:?}"
-    );
+    assert!(matches!(items.last(), Some(Ok(ModelEvent::Done(_)))), "{items:?}");
 }
 
 #[tokio::test]

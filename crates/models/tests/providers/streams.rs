@@ -10,17 +10,11 @@ use serde_json::json;
 use crate::{BOTH, client, question, reply};
 
 fn text(text: &str) -> Block {
-    Block::Text {
-        text: text.to_owned(),
-    }
+    Block::Text { text: text.to_owned() }
 }
 
 fn call(id: &str, name: &str, args_text: &str) -> Block {
-    Block::Call(ModelCall {
-        id: id.to_owned(),
-        name: name.to_owned(),
-        args_text: args_text.to_owned(),
-    })
+    Block::Call(ModelCall { id: id.to_owned(), name: name.to_owned(), args_text: args_text.to_owned() })
 }
 
 #[tokio::test]
@@ -28,23 +22,13 @@ async fn text_arrives_piece_by_piece_and_whole() {
     for protocol in BOTH {
         let answer = Answer::new().then_text(&["Grü", "ß ", "dich 👋\n"]);
         let (reply, events) = reply(protocol, answer.usage(120, 7, 100)).await;
-        let pieces: Vec<_> = ["Grü", "ß ", "dich 👋\n"]
-            .map(|piece| ModelEvent::Text(piece.to_owned()))
-            .into();
+        let pieces: Vec<_> = ["Grü", "ß ", "dich 👋\n"].map(|piece| ModelEvent::Text(piece.to_owned())).into();
         assert_eq!(events, pieces, "{protocol:?}");
         assert_eq!(reply.blocks, [text("Grüß dich 👋\n")], "{protocol:?}");
         assert_eq!(reply.finish, Finish::Stop);
         // Each provider's own way to count: Anthropic's input leaves out what was cached.
-        let input = if protocol == Protocol::OpenAi {
-            120
-        } else {
-            20
-        };
-        let usage = Usage {
-            input,
-            output: 7,
-            cached: 100,
-        };
+        let input = if protocol == Protocol::OpenAi { 120 } else { 20 };
+        let usage = Usage { input, output: 7, cached: 100 };
         assert_eq!(reply.usage, Some(usage), "{protocol:?}");
     }
 }
@@ -88,26 +72,16 @@ async fn finish_reasons_are_told_apart() {
 async fn arguments_arrive_as_deltas() {
     for protocol in BOTH {
         let deltas = [r#"{"q": "#, r#""a"#, r#"b"}"#];
-        let answer = Answer::text("Let me look.")
-            .then_calls(vec![Call::in_deltas("call_1", "search", &deltas)]);
+        let answer = Answer::text("Let me look.").then_calls(vec![Call::in_deltas("call_1", "search", &deltas)]);
         let (reply, events) = reply(protocol, answer).await;
         let mut expected = vec![
             ModelEvent::Text("Let me look.".to_owned()),
-            ModelEvent::CallStarted {
-                part: 0,
-                name: "search".to_owned(),
-            },
+            ModelEvent::CallStarted { part: 0, name: "search".to_owned() },
         ];
-        expected.extend(deltas.map(|json| ModelEvent::CallArguments {
-            part: 0,
-            json: json.to_owned(),
-        }));
+        expected.extend(deltas.map(|json| ModelEvent::CallArguments { part: 0, json: json.to_owned() }));
         expected.push(ModelEvent::CallReady { part: 0 });
         assert_eq!(events, expected, "{protocol:?}");
-        let blocks = [
-            text("Let me look."),
-            call("call_1", "search", r#"{"q": "ab"}"#),
-        ];
+        let blocks = [text("Let me look."), call("call_1", "search", r#"{"q": "ab"}"#)];
         assert_eq!(reply.blocks, blocks, "{protocol:?}");
         assert_eq!(reply.finish, Finish::ToolCalls);
     }
@@ -150,21 +124,13 @@ async fn parallel_calls_are_told_apart() {
 #[tokio::test]
 async fn arguments_that_are_not_json_pass_through_as_text() {
     for protocol in BOTH {
-        for broken in [
-            r#"{"q": "a"#,
-            "not json",
-            "[1,2]",
-            r#"{"q":1}}"#,
-            "\"x\"",
-            "{'q': 1}",
-        ] {
+        for broken in [r#"{"q": "a"#, "not json", "[1,2]", r#"{"q":1}}"#, "\"x\"", "{'q': 1}"] {
             let answer = Answer::calls(vec![Call::new("c", "search", broken)]);
             let (reply, events) = reply(protocol, answer).await;
             assert_eq!(reply.blocks, [call("c", "search", broken)], "{protocol:?}");
             assert_eq!(reply.finish, Finish::ToolCalls, "{protocol:?} {broken}");
-            let sent = events.iter().any(
-                |event| matches!(event, ModelEvent::CallArguments { json, .. } if json == broken),
-            );
+            let sent =
+                events.iter().any(|event| matches!(event, ModelEvent::CallArguments { json, .. } if json == broken));
             assert!(sent, "{protocol:?} {broken}");
         }
     }
@@ -172,10 +138,7 @@ async fn arguments_that_are_not_json_pass_through_as_text() {
 
 #[tokio::test]
 async fn a_call_that_the_limit_cut_is_kept_as_far_as_it_came() {
-    for (protocol, word) in [
-        (Protocol::OpenAi, "length"),
-        (Protocol::Anthropic, "max_tokens"),
-    ] {
+    for (protocol, word) in [(Protocol::OpenAi, "length"), (Protocol::Anthropic, "max_tokens")] {
         let answer = Answer::calls(vec![Call::new("c", "write", r#"{"q": "lo"#)]).finish(word);
         let (reply, _) = reply(protocol, answer).await;
         assert_eq!(reply.finish, Finish::Length, "{protocol:?}");
@@ -209,11 +172,7 @@ async fn calls_without_ids_or_with_one_id_are_still_two_calls() {
                     other => panic!("{other:?}"),
                 })
                 .collect();
-            assert_eq!(
-                arguments,
-                [r#"{"q":"one"}"#, r#"{"q":"two"}"#],
-                "{protocol:?}"
-            );
+            assert_eq!(arguments, [r#"{"q":"one"}"#, r#"{"q":"two"}"#], "{protocol:?}");
         }
     }
 }
@@ -231,29 +190,18 @@ async fn reasoning_comes_apart_from_text_and_with_its_signature() {
         ModelEvent::Text("Yes.".to_owned()),
     ];
     assert_eq!(events, expected);
-    let Block::Reasoning {
-        text: said,
-        signature,
-    } = &reply.blocks[0]
-    else {
+    let Block::Reasoning { text: said, signature } = &reply.blocks[0] else {
         panic!("{reply:?}");
     };
-    assert_eq!(
-        (said.as_str(), signature.as_deref()),
-        ("Hm, yes.", Some("c2lnbmVk"))
-    );
-    assert!(
-        matches!(&reply.blocks[1], Block::Reasoning { text, signature: Some(_) } if text.is_empty())
-    );
+    assert_eq!((said.as_str(), signature.as_deref()), ("Hm, yes.", Some("c2lnbmVk")));
+    assert!(matches!(&reply.blocks[1], Block::Reasoning { text, signature: Some(_) } if text.is_empty()));
     assert_eq!(reply.blocks[2], text("Yes."));
 }
 
 #[tokio::test]
 async fn events_come_while_the_model_still_writes() {
     for protocol in BOTH {
-        let answer = Answer::text("first")
-            .then_pause(Duration::from_secs(30))
-            .then_text(&["second"]);
+        let answer = Answer::text("first").then_pause(Duration::from_secs(30)).then_text(&["second"]);
         let fake = Fake::scripted(protocol, vec![answer]);
         let mut stream = client(&fake, protocol).stream(question()).await.unwrap();
         let first = tokio::time::timeout(Duration::from_secs(5), stream.next()).await;
@@ -261,12 +209,8 @@ async fn events_come_while_the_model_still_writes() {
         assert_eq!(event, ModelEvent::Text("first".to_owned()), "{protocol:?}");
         assert_eq!(fake.left(), 0);
         drop(stream);
-        let left =
-            tokio::task::spawn_blocking(move || fake.wait_until_left(Duration::from_secs(5)));
-        assert!(
-            left.await.unwrap(),
-            "{protocol:?}: the server sees that nobody listens"
-        );
+        let left = tokio::task::spawn_blocking(move || fake.wait_until_left(Duration::from_secs(5)));
+        assert!(left.await.unwrap(), "{protocol:?}: the server sees that nobody listens");
     }
 }
 
@@ -293,9 +237,7 @@ async fn lines_that_other_servers_add_do_no_harm() {
     let (answered, _) = reply(Protocol::Anthropic, odd).await;
     assert_eq!(answered.blocks, [text("ok")]);
     let chunk = json!({"choices": [{"index": 0, "delta": {"content": "ok"}}]});
-    let odd = Answer::new()
-        .then_raw(": keep-alive\n\n")
-        .then_raw(&format!("data:{chunk}\r\n\r\n"));
+    let odd = Answer::new().then_raw(": keep-alive\n\n").then_raw(&format!("data:{chunk}\r\n\r\n"));
     let (answered, _) = reply(Protocol::OpenAi, odd).await;
     assert_eq!(answered.blocks, [text("ok")]);
 }

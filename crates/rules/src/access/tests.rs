@@ -38,12 +38,7 @@ fn each_record(mut check: impl FnMut(Owned<'_>)) {
         for owner in USERS {
             for visibility in Visibility::ALL {
                 for allowed_groups in &groups() {
-                    check(Owned {
-                        tenant,
-                        owner,
-                        visibility,
-                        allowed_groups,
-                    });
+                    check(Owned { tenant, owner, visibility, allowed_groups });
                 }
             }
         }
@@ -64,10 +59,7 @@ fn opted_in_is_the_formula() {
             let by_tenant = in_tenant && record.visibility == Visibility::Tenant;
             let by_groups = in_tenant
                 && record.visibility == Visibility::Groups
-                && record
-                    .allowed_groups
-                    .iter()
-                    .any(|group| scope.groups.contains(group));
+                && record.allowed_groups.iter().any(|group| scope.groups.contains(group));
             let tag = [
                 (owns, Access::Owner),
                 (administers, Access::Admin),
@@ -85,10 +77,7 @@ fn opted_in_is_the_formula() {
             seen[tag.map_or(4, |tag| tag as usize)] += 1;
         });
     }
-    assert!(
-        seen.iter().all(|count| *count > 0),
-        "a case was never met: {seen:?}"
-    );
+    assert!(seen.iter().all(|count| *count > 0), "a case was never met: {seen:?}");
 }
 
 #[test]
@@ -97,19 +86,12 @@ fn no_branch_crosses_tenants() {
         let caller = Caller::OptedIn(scope.clone());
         each_record(|record| {
             if record.tenant.is_none() || record.tenant != scope.tenant() {
-                assert_eq!(
-                    access(&caller, &record),
-                    Verdict::NONE,
-                    "{scope:?} {record:?}"
-                );
+                assert_eq!(access(&caller, &record), Verdict::NONE, "{scope:?} {record:?}");
             }
         });
     }
     for is_superuser in [false, true] {
-        let caller = Caller::Plain(PlainCaller {
-            user_id: Some("u1".into()),
-            is_superuser,
-        });
+        let caller = Caller::Plain(PlainCaller { user_id: Some("u1".into()), is_superuser });
         each_record(|record| {
             assert_eq!(access(&caller, &record).can_see, record.tenant.is_none());
         });
@@ -131,29 +113,14 @@ fn rights_that_are_not_access_change_nothing() {
 fn plain_hosts_show_all_and_owners_manage() {
     for user in [None, Some(""), Some("u1"), Some("u2")] {
         for is_superuser in [false, true] {
-            let caller = Caller::Plain(PlainCaller {
-                user_id: user.map(str::to_owned),
-                is_superuser,
-            });
+            let caller = Caller::Plain(PlainCaller { user_id: user.map(str::to_owned), is_superuser });
             assert_eq!(caller.partition(), Some(Partition::GLOBAL));
             for owner in [None, Some(""), Some("u1"), Some("u2")] {
-                let record = Owned {
-                    tenant: None,
-                    owner,
-                    visibility: Visibility::Private,
-                    allowed_groups: &[],
-                };
-                let owns = matches!(
-                    (user, owner),
-                    (Some("u1"), Some("u1")) | (Some("u2"), Some("u2"))
-                );
+                let record = Owned { tenant: None, owner, visibility: Visibility::Private, allowed_groups: &[] };
+                let owns = matches!((user, owner), (Some("u1"), Some("u1")) | (Some("u2"), Some("u2")));
                 assert_eq!(
                     access(&caller, &record),
-                    Verdict {
-                        can_see: true,
-                        can_manage: owns || is_superuser,
-                        access: Some(Access::Global),
-                    },
+                    Verdict { can_see: true, can_manage: owns || is_superuser, access: Some(Access::Global) },
                     "{caller:?} {record:?}"
                 );
             }

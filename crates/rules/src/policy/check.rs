@@ -101,46 +101,24 @@ impl TenantToolingPolicy {
                 Some(slug) => self.check_slug(request, slug).map(drop)?,
                 None => {
                     let item = format!("tools[{position}]");
-                    return Err(Refusal::new(
-                        request.phase,
-                        Reason::ToolkitUnavailable,
-                        item,
-                    ));
+                    return Err(Refusal::new(request.phase, Reason::ToolkitUnavailable, item));
                 }
             }
         }
         for toolkit in tooling.toolkits {
-            let slug = self
-                .check_slug(request, toolkit.slug)?
-                .map_or_else(|| toolkit.slug.to_owned(), |entry| entry.slug);
+            let slug =
+                self.check_slug(request, toolkit.slug)?.map_or_else(|| toolkit.slug.to_owned(), |entry| entry.slug);
             let expected = |agent: &AgentRef<'_>| toolkit_vault_name(&slug, agent.vault_ref);
             if !request.secrets_permitted(toolkit.secret_refs, toolkit.vault_owner, expected) {
-                return Err(Refusal::new(
-                    request.phase,
-                    Reason::SecretRefNotPermitted,
-                    slug,
-                ));
+                return Err(Refusal::new(request.phase, Reason::SecretRefNotPermitted, slug));
             }
         }
         for server in tooling.mcp_servers {
             self.resolve_mcp(request.phase, server)?;
             let expected = |agent: &AgentRef<'_>| mcp_vault_name(&server.name, agent.vault_ref);
-            let fields = server
-                .secret_refs
-                .keys()
-                .all(|path| MCP_SECRET_FIELDS.contains(&path.as_str()));
-            if !fields
-                || !request.secrets_permitted(
-                    &server.secret_refs,
-                    server.vault_owner.as_deref(),
-                    expected,
-                )
-            {
-                return Err(Refusal::new(
-                    request.phase,
-                    Reason::SecretRefNotPermitted,
-                    &server.name,
-                ));
+            let fields = server.secret_refs.keys().all(|path| MCP_SECRET_FIELDS.contains(&path.as_str()));
+            if !fields || !request.secrets_permitted(&server.secret_refs, server.vault_owner.as_deref(), expected) {
+                return Err(Refusal::new(request.phase, Reason::SecretRefNotPermitted, &server.name));
             }
         }
         Ok(())
@@ -156,8 +134,7 @@ impl TenantToolingPolicy {
         if !self.applies_to(request.partition) {
             return Ok(found);
         }
-        let entry =
-            found.ok_or_else(|| Refusal::new(request.phase, Reason::ToolkitUnavailable, slug))?;
+        let entry = found.ok_or_else(|| Refusal::new(request.phase, Reason::ToolkitUnavailable, slug))?;
         let refuse = |reason| Err(Refusal::new(request.phase, reason, &entry.slug));
         let enabled = if entry.host {
             if !self.host_toolkits {

@@ -61,10 +61,7 @@ impl EndpointPrefix {
 pub(super) fn is_under(url: &str, prefixes: &[EndpointPrefix]) -> bool {
     parse(url).is_some_and(|address| {
         // Both end in a slash, so `/apix` is not under `/api`.
-        address.https
-            && prefixes
-                .iter()
-                .any(|prefix| address.normal.starts_with(&prefix.0))
+        address.https && prefixes.iter().any(|prefix| address.normal.starts_with(&prefix.0))
     })
 }
 
@@ -92,10 +89,7 @@ fn parse(url: &str) -> Option<Address> {
     let scheme = if https { "https" } else { "http" };
     Some(Address {
         https,
-        normal: format!(
-            "{scheme}://{}:{port}{path}{slash}",
-            host.to_ascii_lowercase()
-        ),
+        normal: format!("{scheme}://{}:{port}{path}{slash}", host.to_ascii_lowercase()),
         has_query: path_end < tail.len(),
     })
 }
@@ -113,26 +107,15 @@ fn split_port(authority: &str, default: u16) -> Option<(&str, u16)> {
     let (host, port) = if authority.starts_with('[') {
         let end = authority.find(']')? + 1;
         let inner = &authority[1..end - 1];
-        if !inner
-            .bytes()
-            .all(|byte| byte.is_ascii_hexdigit() || byte == b':' || byte == b'.')
-            || !inner.contains(':')
-        {
+        if !inner.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b':' || byte == b'.') || !inner.contains(':') {
             return None;
         }
-        (
-            &authority[..end],
-            authority[end..]
-                .strip_prefix(':')
-                .or_else(|| authority[end..].is_empty().then_some("")),
-        )
+        (&authority[..end], authority[end..].strip_prefix(':').or_else(|| authority[end..].is_empty().then_some("")))
     } else {
         let (host, port) = authority.split_once(':').unwrap_or((authority, ""));
         // User information, a percent sign and a second colon fail here.
         if host.is_empty()
-            || !host
-                .bytes()
-                .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'_'))
+            || !host.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'_'))
         {
             return None;
         }
@@ -140,11 +123,9 @@ fn split_port(authority: &str, default: u16) -> Option<(&str, u16)> {
     };
     match port? {
         "" if !authority.ends_with(':') => Some((host, default)),
-        digits if digits.bytes().all(|byte| byte.is_ascii_digit()) => digits
-            .parse()
-            .ok()
-            .filter(|port| *port != 0)
-            .map(|port| (host, port)),
+        digits if digits.bytes().all(|byte| byte.is_ascii_digit()) => {
+            digits.parse().ok().filter(|port| *port != 0).map(|port| (host, port))
+        }
         _ => None,
     }
 }
@@ -199,9 +180,7 @@ mod tests {
         ] {
             assert!(EndpointPrefix::new(bad).is_err(), "{bad:?}");
         }
-        let shown = EndpointPrefix::new("https://u:hunter2@mcp.host/")
-            .unwrap_err()
-            .to_string();
+        let shown = EndpointPrefix::new("https://u:hunter2@mcp.host/").unwrap_err().to_string();
         assert!(!shown.contains("hunter2"));
     }
 

@@ -111,12 +111,7 @@ pub fn effective_config(spec: &McpSpec) -> Map<String, Value> {
         let field = path.split('.').next().unwrap_or(path);
         (field.to_owned(), json!(text::MASK))
     });
-    fields
-        .into_iter()
-        .chain(spec.params.clone())
-        .filter(|(_, value)| !value.is_null())
-        .chain(secrets)
-        .collect()
+    fields.into_iter().chain(spec.params.clone()).filter(|(_, value)| !value.is_null()).chain(secrets).collect()
 }
 
 impl TenantToolingPolicy {
@@ -127,13 +122,7 @@ impl TenantToolingPolicy {
     /// The first rule that is broken.
     pub fn resolve_mcp(&self, phase: Phase, spec: &McpSpec) -> Result<Map<String, Value>, Refusal> {
         let refuse = |reason| Refusal::new(phase, reason, &spec.name);
-        let refuse_field = |key: &str| {
-            Refusal::new(
-                phase,
-                Reason::FieldNotPermitted,
-                format!("{}.{key}", spec.name),
-            )
-        };
+        let refuse_field = |key: &str| Refusal::new(phase, Reason::FieldNotPermitted, format!("{}.{key}", spec.name));
         let config = effective_config(spec);
         if config.get("name").and_then(Value::as_str) != Some(&spec.name) {
             // A second name in the parameters would decide what runs, and the first what is judged.
@@ -153,24 +142,18 @@ impl TenantToolingPolicy {
         }
 
         let transport = transport_of(&config);
-        let local = LOCAL_FIELDS
-            .iter()
-            .any(|key| config.get(*key).is_some_and(truthy))
+        let local = LOCAL_FIELDS.iter().any(|key| config.get(*key).is_some_and(truthy))
             || transport.is_some_and(|t| LOCAL_TRANSPORTS.contains(&t.to_ascii_lowercase().trim()));
         if local && !self.own_machine {
             return Err(refuse(Reason::LocalExecution));
         }
-        let known = |t: &str| {
-            self.mcp_transports.contains(t) || (self.own_machine && LOCAL_TRANSPORTS.contains(&t))
-        };
+        let known = |t: &str| self.mcp_transports.contains(t) || (self.own_machine && LOCAL_TRANSPORTS.contains(&t));
         // A transport that cannot be found has no address either, and falls to that rule.
         let is_auto = config.get("transport").is_some_and(|t| t == "auto");
         if !transport.map_or(is_auto, known) {
             return Err(refuse(Reason::TransportNotPermitted));
         }
-        let own = |key: &str| {
-            OWN_FIELDS.contains(&key) || (self.own_machine && LOCAL_FIELDS.contains(&key))
-        };
+        let own = |key: &str| OWN_FIELDS.contains(&key) || (self.own_machine && LOCAL_FIELDS.contains(&key));
         if let Some(key) = config.keys().find(|key| !own(key)) {
             return Err(refuse_field(key));
         }
@@ -182,11 +165,7 @@ impl TenantToolingPolicy {
             Some(Some(url)) => endpoint::is_under(url, &self.mcp_endpoints),
             None => local,
         };
-        if reachable {
-            Ok(config)
-        } else {
-            Err(refuse(Reason::EndpointNotAllowed))
-        }
+        if reachable { Ok(config) } else { Err(refuse(Reason::EndpointNotAllowed)) }
     }
 }
 

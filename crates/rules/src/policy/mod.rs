@@ -12,9 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value};
 
-pub use check::{
-    AgentRef, Entry, Request, SecretOwner, Tooling, ToolkitSpec, mcp_vault_name, toolkit_vault_name,
-};
+pub use check::{AgentRef, Entry, Request, SecretOwner, Tooling, ToolkitSpec, mcp_vault_name, toolkit_vault_name};
 pub use endpoint::{BadEndpoint, EndpointPrefix};
 pub use mcp::{McpSpec, effective_config};
 pub use refusal::{CODE, Phase, Reason, Refusal};
@@ -57,10 +55,7 @@ pub struct HostMcpServer {
 impl HostMcpServer {
     /// A server whose tools a tenant may narrow and describe.
     pub fn new(config: Map<String, Value>) -> Self {
-        Self {
-            config,
-            tenant_fields: TENANT_FIELDS.map(str::to_owned).into(),
-        }
+        Self { config, tenant_fields: TENANT_FIELDS.map(str::to_owned).into() }
     }
 }
 
@@ -81,10 +76,7 @@ impl TenantToolingPolicy {
     /// For a person's own machine, where host, tenant and user are one: every built-in, MCP servers anywhere, and such as are local
     /// processes. Unknown slugs, foreign secrets and changed host servers are still refused.
     pub fn own_machine() -> Self {
-        Self {
-            own_machine: true,
-            ..Self::deny_all()
-        }
+        Self { own_machine: true, ..Self::deny_all() }
     }
 
     /// Whether the records of the partition are judged.
@@ -93,11 +85,7 @@ impl TenantToolingPolicy {
     }
 
     fn allows_builtin(&self, slug: &str) -> bool {
-        self.own_machine
-            || self
-                .builtin_tools
-                .iter()
-                .any(|allowed| same_slug(allowed, slug))
+        self.own_machine || self.builtin_tools.iter().any(|allowed| same_slug(allowed, slug))
     }
 }
 

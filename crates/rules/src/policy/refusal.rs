@@ -117,12 +117,7 @@ pub struct Refusal {
 impl Refusal {
     /// A refusal of one item.
     pub fn new(phase: Phase, reason: Reason, item: impl Into<String>) -> Self {
-        Self {
-            phase,
-            reason,
-            item: item.into(),
-            params: None,
-        }
+        Self { phase, reason, item: item.into(), params: None }
     }
 
     /// The HTTP status.
@@ -142,12 +137,7 @@ impl Refusal {
 
 impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "The tooling policy does not permit this: '{}' {}.",
-            self.item,
-            self.reason.words()
-        )
+        write!(f, "The tooling policy does not permit this: '{}' {}.", self.item, self.reason.words())
     }
 }
 

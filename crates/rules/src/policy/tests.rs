@@ -17,10 +17,7 @@ fn lookup(slug: &str) -> Option<Entry> {
         "web" => ("web", false),
         _ => return None,
     };
-    Some(Entry {
-        slug: slug.to_owned(),
-        host,
-    })
+    Some(Entry { slug: slug.to_owned(), host })
 }
 
 /// The outside of one question, with the common answers.
@@ -46,32 +43,18 @@ impl World {
     }
 
     fn check(&self, tooling: &Tooling<'_>) -> Result<(), (Reason, String)> {
-        let agent = AgentRef {
-            vault_ref: "studio-agent:42",
-            owner: "u1",
-        };
+        let agent = AgentRef { vault_ref: "studio-agent:42", owner: "u1" };
         let request = Request {
             phase: self.phase,
             partition: &self.partition,
             allow: &self.allow,
             held: &self.held,
-            secrets: if self.server_secrets {
-                SecretOwner::Server(agent)
-            } else {
-                SecretOwner::Client
-            },
+            secrets: if self.server_secrets { SecretOwner::Server(agent) } else { SecretOwner::Client },
             lookup: &lookup,
         };
         self.policy.check(&request, tooling).map_err(|refusal| {
             assert_eq!(refusal.phase, self.phase);
-            assert_eq!(
-                refusal.status(),
-                if self.phase == Phase::Execute {
-                    403
-                } else {
-                    422
-                }
-            );
+            assert_eq!(refusal.status(), if self.phase == Phase::Execute { 403 } else { 422 });
             let details = refusal.details();
             assert_eq!(details["reason"], refusal.reason.as_str());
             assert_eq!(details["item"], refusal.item);
@@ -80,17 +63,10 @@ impl World {
     }
 
     fn slug(&self, slug: &str) -> Result<(), Reason> {
-        let as_tool = self.check(&Tooling {
-            tools: &[json!(slug)],
-            ..Tooling::default()
-        });
+        let as_tool = self.check(&Tooling { tools: &[json!(slug)], ..Tooling::default() });
         let refs = BTreeMap::new();
         let as_toolkit = self.check(&Tooling {
-            toolkits: &[ToolkitSpec {
-                slug,
-                secret_refs: &refs,
-                vault_owner: None,
-            }],
+            toolkits: &[ToolkitSpec { slug, secret_refs: &refs, vault_owner: None }],
             ..Tooling::default()
         });
         assert_eq!(as_tool, as_toolkit);
@@ -99,10 +75,7 @@ impl World {
 
     fn mcp(&self, spec: Value) -> Result<(), (Reason, String)> {
         let spec: McpSpec = serde_json::from_value(spec).unwrap();
-        self.check(&Tooling {
-            mcp_servers: &[spec],
-            ..Tooling::default()
-        })
+        self.check(&Tooling { mcp_servers: &[spec], ..Tooling::default() })
     }
 }
 
@@ -114,12 +87,7 @@ fn open_policy() -> TenantToolingPolicy {
         mcp_endpoints: vec![EndpointPrefix::new("https://mcp.host/api/").unwrap()],
         mcp_servers: [("crm", crm), ("tool", tool)]
             .into_iter()
-            .map(|(name, config)| {
-                (
-                    name.to_owned(),
-                    HostMcpServer::new(config.as_object().unwrap().clone()),
-                )
-            })
+            .map(|(name, config)| (name.to_owned(), HostMcpServer::new(config.as_object().unwrap().clone())))
             .collect(),
         ..TenantToolingPolicy::deny_all()
     }
@@ -137,10 +105,7 @@ fn reasons_are_the_documented_ones() {
     }
     let mut refusal = Refusal::new(Phase::Write, Reason::ToolParamsNotPermitted, "wiki");
     refusal.params = Some(vec!["a".into()]);
-    assert_eq!(
-        refusal.details(),
-        json!({"reason": "tool_params_not_permitted", "item": "wiki", "params": ["a"]})
-    );
+    assert_eq!(refusal.details(), json!({"reason": "tool_params_not_permitted", "item": "wiki", "params": ["a"]}));
 }
 
 #[test]
@@ -171,39 +136,18 @@ fn builtins_by_any_case_and_alias() {
 #[test]
 fn tool_entries_need_a_name() {
     let world = World::new(open_policy());
-    let of = |tool: Value| {
-        world.check(&Tooling {
-            tools: &[json!("wiki"), tool],
-            ..Tooling::default()
-        })
-    };
+    let of = |tool: Value| world.check(&Tooling { tools: &[json!("wiki"), tool], ..Tooling::default() });
     assert_eq!(of(json!({"name": "wiki", "x": 1})), Ok(()));
-    for bad in [
-        json!(7),
-        json!(null),
-        json!({}),
-        json!({"name": 1}),
-        json!(["wiki"]),
-    ] {
-        assert_eq!(
-            of(bad.clone()),
-            Err((Reason::ToolkitUnavailable, "tools[1]".into())),
-            "{bad}"
-        );
+    for bad in [json!(7), json!(null), json!({}), json!({"name": 1}), json!(["wiki"])] {
+        assert_eq!(of(bad.clone()), Err((Reason::ToolkitUnavailable, "tools[1]".into())), "{bad}");
     }
-    assert_eq!(
-        of(json!("")),
-        Err((Reason::ToolkitUnavailable, String::new()))
-    );
+    assert_eq!(of(json!("")), Err((Reason::ToolkitUnavailable, String::new())));
 }
 
 #[test]
 fn allow_lists_by_phase_and_partition() {
     let mut world = World::new(open_policy());
-    world.allow = AllowLists {
-        host: only(&["HX_notes"]),
-        builtin: AllowList::nothing(),
-    };
+    world.allow = AllowLists { host: only(&["HX_notes"]), builtin: AllowList::nothing() };
     for phase in [Phase::Write, Phase::Activate, Phase::Attach, Phase::Execute] {
         world.phase = phase;
         assert_eq!(world.slug("hx_notes"), Ok(()));
@@ -220,33 +164,21 @@ fn allow_lists_by_phase_and_partition() {
     world.partition = Partition::GLOBAL;
     assert_eq!(world.slug("nope"), Ok(()), "GLOBAL is not judged");
     world.policy.apply_to_global = true;
-    assert_eq!(
-        world.slug("hx_orders"),
-        Ok(()),
-        "without a tenant there is no list"
-    );
+    assert_eq!(world.slug("hx_orders"), Ok(()), "without a tenant there is no list");
     assert_eq!(world.slug("web"), Err(Reason::BuiltinNotPermitted));
 }
 
 #[test]
 fn held_skips_the_allow_lists_only() {
     let mut world = World::new(open_policy());
-    world.allow = AllowLists {
-        host: AllowList::nothing(),
-        builtin: AllowList::nothing(),
-    };
-    world.held = ["HX_notes", "wiki", "web", "nope", "m"]
-        .map(str::to_owned)
-        .into();
+    world.allow = AllowLists { host: AllowList::nothing(), builtin: AllowList::nothing() };
+    world.held = ["HX_notes", "wiki", "web", "nope", "m"].map(str::to_owned).into();
     assert_eq!(world.slug("hx_notes"), Ok(()));
     assert_eq!(world.slug("wikitoolkit"), Ok(()));
     assert_eq!(world.slug("hx_orders"), Err(Reason::ToolkitUnavailable));
     assert_eq!(world.slug("web"), Err(Reason::BuiltinNotPermitted));
     assert_eq!(world.slug("nope"), Err(Reason::ToolkitUnavailable));
-    assert_eq!(
-        world.mcp(json!({"name": "m", "command": "sh"})),
-        Err((Reason::LocalExecution, "m".into()))
-    );
+    assert_eq!(world.mcp(json!({"name": "m", "command": "sh"})), Err((Reason::LocalExecution, "m".into())));
     world.policy.host_toolkits = false;
     assert_eq!(world.slug("hx_notes"), Err(Reason::ToolkitUnavailable));
 }
@@ -256,14 +188,7 @@ fn answers_of_a_callback() {
     assert_eq!(AllowList::from_json(&json!(null)), AllowList::Unrestricted);
     assert_eq!(AllowList::from_json(&json!("a")), only(&["a"]));
     assert_eq!(AllowList::from_json(&json!(["a", "b"])), only(&["a", "b"]));
-    for bad in [
-        json!(1),
-        json!(true),
-        json!({}),
-        json!([1]),
-        json!(["a", null]),
-        json!([]),
-    ] {
+    for bad in [json!(1), json!(true), json!({}), json!([1]), json!(["a", null]), json!([])] {
         assert_eq!(AllowList::from_json(&bad), AllowList::nothing(), "{bad}");
     }
 }
@@ -275,37 +200,22 @@ fn secret_references() {
         let refs = BTreeMap::from([("token".to_owned(), name.to_owned())]);
         world
             .check(&Tooling {
-                toolkits: &[ToolkitSpec {
-                    slug,
-                    secret_refs: &refs,
-                    vault_owner: owner,
-                }],
+                toolkits: &[ToolkitSpec { slug, secret_refs: &refs, vault_owner: owner }],
                 ..Tooling::default()
             })
             .map_err(|(reason, _)| reason)
     };
     let refused = Err(Reason::SecretRefNotPermitted);
     let good = "toolkit_wiki_studio-agent:42";
-    assert_eq!(
-        toolkit(&world, "wiki", good, Some("u1")),
-        refused,
-        "from a client"
-    );
+    assert_eq!(toolkit(&world, "wiki", good, Some("u1")), refused, "from a client");
     world.server_secrets = true;
     for phase in [Phase::Write, Phase::Activate, Phase::Build] {
         world.phase = phase;
         assert_eq!(toolkit(&world, "wiki", good, Some("u1")), Ok(()));
-        assert_eq!(
-            toolkit(&world, "WIKI", good, Some("u1")),
-            Ok(()),
-            "the name holds the canonical slug"
-        );
+        assert_eq!(toolkit(&world, "WIKI", good, Some("u1")), Ok(()), "the name holds the canonical slug");
         assert_eq!(toolkit(&world, "wiki", good, Some("u2")), refused);
         assert_eq!(toolkit(&world, "wiki", good, None), refused);
-        assert_eq!(
-            toolkit(&world, "wiki", "toolkit_wiki_studio-agent:43", Some("u1")),
-            refused
-        );
+        assert_eq!(toolkit(&world, "wiki", "toolkit_wiki_studio-agent:43", Some("u1")), refused);
         assert_eq!(toolkit(&world, "hx_notes", good, Some("u1")), refused);
     }
     world.phase = Phase::Attach;
@@ -313,12 +223,8 @@ fn secret_references() {
 
     world.phase = Phase::Write;
     let url = "https://mcp.host/api/";
-    let mcp =
-        |refs: Value| json!({"name": "m", "url": url, "secret_refs": refs, "vault_owner": "u1"});
-    assert_eq!(
-        world.mcp(mcp(json!({"headers": "mcp_agent_m_studio-agent:42"}))),
-        Ok(())
-    );
+    let mcp = |refs: Value| json!({"name": "m", "url": url, "secret_refs": refs, "vault_owner": "u1"});
+    assert_eq!(world.mcp(mcp(json!({"headers": "mcp_agent_m_studio-agent:42"}))), Ok(()));
     assert_eq!(
         world.mcp(mcp(json!({"headers": "mcp_agent_n_studio-agent:42"}))),
         Err((Reason::SecretRefNotPermitted, "m".into()))

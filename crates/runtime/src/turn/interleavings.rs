@@ -39,11 +39,21 @@ struct Approval {
 #[allow(clippy::large_enum_variant, reason = "there are two of them")]
 enum At {
     Idle,
-    Working { epoch: i64, state: State },
+    Working {
+        epoch: i64,
+        state: State,
+    },
     /// It holds a consumed approval and has not called the tool yet.
-    Holding { epoch: i64, ordinal: u32, approval: usize },
+    Holding {
+        epoch: i64,
+        ordinal: u32,
+        approval: usize,
+    },
     /// The tool has acted; its end is not written.
-    Acted { epoch: i64, ordinal: u32 },
+    Acted {
+        epoch: i64,
+        ordinal: u32,
+    },
 }
 
 struct World {
@@ -173,8 +183,7 @@ impl World {
     }
 
     fn again(&mut self, who: usize, epoch: i64, written: bool) {
-        self.drivers[who] =
-            if written { At::Working { epoch, state: State::of(&self.log) } } else { At::Idle };
+        self.drivers[who] = if written { At::Working { epoch, state: State::of(&self.log) } } else { At::Idle };
     }
 
     fn work(&mut self, who: usize, epoch: i64, state: State) {
@@ -257,9 +266,19 @@ impl World {
         let first = state.calls.len() as u32;
         let count = if state.steps.len() < 3 { self.dice.roll(4) as u32 } else { 0 };
         let calls = (first..first + count)
-            .map(|ordinal| PlannedCall { ordinal, model_call_id: String::new(), tool: "t".into(), args_text: "{}".into() })
+            .map(|ordinal| PlannedCall {
+                ordinal,
+                model_call_id: String::new(),
+                tool: "t".into(),
+                args_text: "{}".into(),
+            })
             .collect();
-        TurnEvent::ModelReplied { blocks: vec![Block::Text { text: "x".into() }], calls, usage: None, finish: Finish::Stop }
+        TurnEvent::ModelReplied {
+            blocks: vec![Block::Text { text: "x".into() }],
+            calls,
+            usage: None,
+            finish: Finish::Stop,
+        }
     }
 
     fn ask(&mut self, who: usize, epoch: i64, ordinal: u32) {
@@ -335,9 +354,9 @@ impl World {
             }
         }
         for (id, approval) in self.approvals.iter().enumerate() {
-            let started = self.log.iter().filter(|e| {
-                matches!(&e.event, TurnEvent::CallStarted { approval: Some(a), .. } if *a == id.to_string())
-            });
+            let started = self.log.iter().filter(
+                |e| matches!(&e.event, TurnEvent::CallStarted { approval: Some(a), .. } if *a == id.to_string()),
+            );
             let started = started.count();
             if started != usize::from(approval.life.status == Status::Consumed) {
                 faults.push(format!("approval {id} is {:?} and started {started} times", approval.life.status));

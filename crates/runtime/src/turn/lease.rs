@@ -7,10 +7,10 @@ use contract::turn::{LoggedEvent, TurnEvent, TurnStatus};
 use rules::partition::Partition;
 use serde_json::json;
 use store::repo::approvals;
+use store::repo::turns::{self, TurnRow};
 use store::{StoreError, Tx};
 use trust::approvals::end_open;
 use trust::journal::{self, Entry};
-use store::repo::turns::{self, TurnRow};
 
 /// A lease that this process holds.
 #[derive(Clone, Debug)]
@@ -70,7 +70,10 @@ impl Runtime {
             .write(move |tx| turns::take_lease(tx, &id, seen, &me, Micros::now().plus_seconds(seconds)))
             .await?;
         Ok(match taken {
-            Some(epoch) => Taken::Ours(Lease { turn: turn.to_owned(), epoch, partition: partition.clone(), user: row.user_id.clone() }, Box::new(row)),
+            Some(epoch) => Taken::Ours(
+                Lease { turn: turn.to_owned(), epoch, partition: partition.clone(), user: row.user_id.clone() },
+                Box::new(row),
+            ),
             None => Taken::Busy,
         })
     }
@@ -121,7 +124,9 @@ impl Runtime {
 /// Tells the journal what became of calls that a person was asked about, and ends what a refused call leaves open.
 fn tell(tx: &mut dyn Tx, now: Micros, lease: &Lease, event: &TurnEvent) -> Result<(), StoreError> {
     let (ordinal, actor, action, mut body) = match event {
-        TurnEvent::CallRefused { ordinal, code, .. } => (*ordinal, &lease.user, "call.refused", json!({ "code": code })),
+        TurnEvent::CallRefused { ordinal, code, .. } => {
+            (*ordinal, &lease.user, "call.refused", json!({ "code": code }))
+        }
         TurnEvent::CallEnded { ordinal, result } => (*ordinal, &lease.user, "call.ended", json!({ "ok": result.ok })),
         TurnEvent::CallUnknown { ordinal } => (*ordinal, &lease.user, "call.unknown", json!({})),
         TurnEvent::UnknownSettled { ordinal, by, ran, .. } => (*ordinal, by, "call.settled", json!({ "ran": ran })),

@@ -12,7 +12,12 @@ pub(crate) fn for_model(call: &Call) -> ToolResultMessage {
         CallState::Ended(result) if result.ok => (result.value.to_string(), false),
         other => (explain(other), true),
     };
-    ToolResultMessage { call_id: call.planned.model_call_id.clone(), name: call.planned.tool.clone(), content, is_error }
+    ToolResultMessage {
+        call_id: call.planned.model_call_id.clone(),
+        name: call.planned.tool.clone(),
+        content,
+        is_error,
+    }
 }
 
 /// Why a call has no result, in words that a model and a person can act on.

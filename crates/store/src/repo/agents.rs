@@ -110,11 +110,7 @@ const HEAD: &str = "id, name, owner, visibility, allowed_groups, bot_class, llm,
 
 fn head(row: &mut Row) -> Result<Head, StoreError> {
     let groups = row.str(4)?;
-    let allowed_groups = if groups == "[]" {
-        Vec::new()
-    } else {
-        decode(groups)?
-    };
+    let allowed_groups = if groups == "[]" { Vec::new() } else { decode(groups)? };
     Ok(Head {
         visibility: Visibility::from_stored(row.str(3)?),
         allowed_groups,
@@ -133,11 +129,7 @@ fn head(row: &mut Row) -> Result<Head, StoreError> {
 }
 
 fn take_opt_text(row: &mut Row, i: usize) -> Result<Option<String>, StoreError> {
-    if row.is_null(i)? {
-        Ok(None)
-    } else {
-        row.take_text(i).map(Some)
-    }
+    if row.is_null(i)? { Ok(None) } else { row.take_text(i).map(Some) }
 }
 
 fn decode<T: serde::de::DeserializeOwned>(text: &str) -> Result<T, StoreError> {
@@ -152,11 +144,7 @@ fn encode<T: Serialize>(value: &T) -> Result<String, StoreError> {
 ///
 /// # Errors
 /// The storage fails.
-pub fn by_name(
-    tx: &mut dyn Tx,
-    partition: &Partition,
-    name: &str,
-) -> Result<Option<Agent>, StoreError> {
+pub fn by_name(tx: &mut dyn Tx, partition: &Partition, name: &str) -> Result<Option<Agent>, StoreError> {
     one(tx, "name", partition, name, "")
 }
 
@@ -164,11 +152,7 @@ pub fn by_name(
 ///
 /// # Errors
 /// The storage fails.
-pub fn by_id(
-    tx: &mut dyn Tx,
-    partition: &Partition,
-    id: &str,
-) -> Result<Option<Agent>, StoreError> {
+pub fn by_id(tx: &mut dyn Tx, partition: &Partition, id: &str) -> Result<Option<Agent>, StoreError> {
     one(tx, "id", partition, id, "")
 }
 
@@ -176,11 +160,7 @@ pub fn by_id(
 ///
 /// # Errors
 /// The storage fails.
-pub fn by_name_for_update(
-    tx: &mut dyn Tx,
-    partition: &Partition,
-    name: &str,
-) -> Result<Option<Agent>, StoreError> {
+pub fn by_name_for_update(tx: &mut dyn Tx, partition: &Partition, name: &str) -> Result<Option<Agent>, StoreError> {
     let lock = tx.dialect().for_update();
     one(tx, "name", partition, name, lock)
 }
@@ -192,32 +172,21 @@ fn one(
     key: &str,
     lock: &str,
 ) -> Result<Option<Agent>, StoreError> {
-    let sql = format!(
-        "select {HEAD}, definition from agents where partition = $1 and {column} = $2{lock}"
-    );
+    let sql = format!("select {HEAD}, definition from agents where partition = $1 and {column} = $2{lock}");
     let Some(mut row) = tx.query_one(&sql, vals![partition.as_str(), key])? else {
         return Ok(None);
     };
     let definition = decode(row.str(13)?)?;
-    Ok(Some(Agent {
-        head: head(&mut row)?,
-        definition,
-    }))
+    Ok(Some(Agent { head: head(&mut row)?, definition }))
 }
 
 /// The head of the agent of this name, for callers who need no definition.
 ///
 /// # Errors
 /// The storage fails.
-pub fn head_by_name(
-    tx: &mut dyn Tx,
-    partition: &Partition,
-    name: &str,
-) -> Result<Option<Head>, StoreError> {
+pub fn head_by_name(tx: &mut dyn Tx, partition: &Partition, name: &str) -> Result<Option<Head>, StoreError> {
     let sql = format!("select {HEAD} from agents where partition = $1 and name = $2");
-    tx.query_one(&sql, vals![partition.as_str(), name])?
-        .map(|mut row| head(&mut row))
-        .transpose()
+    tx.query_one(&sql, vals![partition.as_str(), name])?.map(|mut row| head(&mut row)).transpose()
 }
 
 /// Whether the name is in use. Asked before an insert, because a failed insert ends the transaction.
@@ -225,10 +194,8 @@ pub fn head_by_name(
 /// # Errors
 /// The storage fails.
 pub fn name_in_use(tx: &mut dyn Tx, partition: &Partition, name: &str) -> Result<bool, StoreError> {
-    let found = tx.query_one(
-        "select 1 from agents where partition = $1 and name = $2",
-        vals![partition.as_str(), name],
-    )?;
+    let found =
+        tx.query_one("select 1 from agents where partition = $1 and name = $2", vals![partition.as_str(), name])?;
     Ok(found.is_some())
 }
 
@@ -236,12 +203,7 @@ pub fn name_in_use(tx: &mut dyn Tx, partition: &Partition, name: &str) -> Result
 ///
 /// # Errors
 /// [`StoreError::Unique`] when the name is in use; else the storage fails.
-pub fn insert(
-    tx: &mut dyn Tx,
-    partition: &Partition,
-    agent: &Agent,
-    by: &str,
-) -> Result<(), StoreError> {
+pub fn insert(tx: &mut dyn Tx, partition: &Partition, agent: &Agent, by: &str) -> Result<(), StoreError> {
     let Agent { head, definition } = agent;
     tx.exec(
         "insert into agents (id, partition, name, owner, visibility, allowed_groups, definition, llm, category, description, \
@@ -309,27 +271,13 @@ pub fn update(
 ///
 /// # Errors
 /// The storage fails.
-pub fn delete(
-    tx: &mut dyn Tx,
-    partition: &Partition,
-    head: &Head,
-    by: &str,
-    now: Micros,
-) -> Result<bool, StoreError> {
+pub fn delete(tx: &mut dyn Tx, partition: &Partition, head: &Head, by: &str, now: Micros) -> Result<bool, StoreError> {
     let deleted = tx.exec(
         "delete from agents where partition = $1 and id = $2 and version = $3",
         vals![partition.as_str(), &head.id, head.version],
     )?;
     if deleted == 1 {
-        put_version(
-            tx,
-            &head.id,
-            head.version + 1,
-            now,
-            by,
-            "delete",
-            "null".into(),
-        )?;
+        put_version(tx, &head.id, head.version + 1, now, by, "delete", "null".into())?;
     }
     Ok(deleted == 1)
 }
@@ -359,15 +307,7 @@ fn add_version(tx: &mut dyn Tx, agent: &Agent, by: &str, change: &str) -> Result
         status: status(head),
         definition,
     })?;
-    put_version(
-        tx,
-        &head.id,
-        head.version,
-        head.updated_at,
-        by,
-        change,
-        kept,
-    )
+    put_version(tx, &head.id, head.version, head.updated_at, by, change, kept)
 }
 
 fn put_version(

@@ -88,7 +88,8 @@ fn read(row: Row) -> Result<ApprovalRow, StoreError> {
         deciders: row.text(23)?,
         four_eyes: row.bool(24)?,
         editable: row.bool(25)?,
-        status: ApprovalStatus::parse(row.str(26)?).ok_or_else(|| StoreError::Decode("status of an approval".into()))?,
+        status: ApprovalStatus::parse(row.str(26)?)
+            .ok_or_else(|| StoreError::Decode("status of an approval".into()))?,
         created_at: Micros(row.int(27)?),
         expires_at: Micros(row.int(28)?),
         decided_by: row.opt_text(29)?,
@@ -108,12 +109,43 @@ pub fn insert(tx: &mut dyn Tx, a: &ApprovalRow) -> Result<(), StoreError> {
     tx.exec(
         &format!("insert into approvals ({COLUMNS}) values ({})", marks.join(", ")),
         vals![
-            &a.id, &a.partition, &a.requested_by, &a.agent_id, &a.agent_name, a.agent_version, &a.model, &a.session_id,
-            &a.session_name, &a.turn_id, a.ordinal, &a.tool, &a.slug, &a.method, &a.source, &a.digest, &a.instance_id,
-            &a.args, a.args_sealed.clone(), &a.args_hash, &a.schema, a.preview.clone(), &a.rule, &a.deciders, a.four_eyes,
-            a.editable, a.status.as_str(), a.created_at.0, a.expires_at.0, a.decided_by.clone(), a.decided_at.map(|t| t.0),
-            a.reason.clone(), a.edited_args.clone(), a.edited_sealed.clone(), a.edited_hash.clone(),
-            a.consumed_at.map(|t| t.0), a.replaced_by.clone()
+            &a.id,
+            &a.partition,
+            &a.requested_by,
+            &a.agent_id,
+            &a.agent_name,
+            a.agent_version,
+            &a.model,
+            &a.session_id,
+            &a.session_name,
+            &a.turn_id,
+            a.ordinal,
+            &a.tool,
+            &a.slug,
+            &a.method,
+            &a.source,
+            &a.digest,
+            &a.instance_id,
+            &a.args,
+            a.args_sealed.clone(),
+            &a.args_hash,
+            &a.schema,
+            a.preview.clone(),
+            &a.rule,
+            &a.deciders,
+            a.four_eyes,
+            a.editable,
+            a.status.as_str(),
+            a.created_at.0,
+            a.expires_at.0,
+            a.decided_by.clone(),
+            a.decided_at.map(|t| t.0),
+            a.reason.clone(),
+            a.edited_args.clone(),
+            a.edited_sealed.clone(),
+            a.edited_hash.clone(),
+            a.consumed_at.map(|t| t.0),
+            a.replaced_by.clone()
         ],
     )?;
     Ok(())
@@ -189,7 +221,13 @@ pub fn decide(
         "update approvals set status = $2, decided_by = $3, decided_at = $4, reason = $5, edited_args = $6, \
          edited_sealed = $7, edited_hash = $8 where id = $1 and status = 'pending'",
         vals![
-            id, to.as_str(), by, at.0, reason, edited.map(|e| e.args.clone()), edited.and_then(|e| e.sealed.clone()),
+            id,
+            to.as_str(),
+            by,
+            at.0,
+            reason,
+            edited.map(|e| e.args.clone()),
+            edited.and_then(|e| e.sealed.clone()),
             edited.map(|e| e.hash.clone())
         ],
     )?;
@@ -248,8 +286,16 @@ pub fn consume(tx: &mut dyn Tx, id: &str, at: Micros, hold: &MustHold<'_>) -> Re
              and coalesce(edited_hash, args_hash) = $9 and coalesce(decided_at, $10) >= $10"
         ),
         vals![
-            id, at.0, hold.partition.as_str(), hold.turn_id, hold.ordinal, hold.tool, hold.digest, hold.agent_version,
-            hold.args_hash, hold.decided_after.0
+            id,
+            at.0,
+            hold.partition.as_str(),
+            hold.turn_id,
+            hold.ordinal,
+            hold.tool,
+            hold.digest,
+            hold.agent_version,
+            hold.args_hash,
+            hold.decided_after.0
         ],
     )?;
     Ok(changed == 1)

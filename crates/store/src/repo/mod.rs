@@ -4,11 +4,11 @@
 //! partition, so that no statement can reach another tenant's rows.
 
 pub mod agents;
+pub mod approvals;
 pub mod audit;
 pub mod keys;
 pub mod people;
+pub mod sessions;
 pub mod settings;
 pub mod tokens;
-pub mod approvals;
-pub mod sessions;
 pub mod turns;

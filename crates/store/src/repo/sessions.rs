@@ -26,8 +26,7 @@ pub struct SessionRow {
     pub ended_at: Option<Micros>,
 }
 
-const COLUMNS: &str =
-    "id, partition, user_id, agent_id, agent_name, name, credential, agent_version, model, started_at, last_at, ended_at";
+const COLUMNS: &str = "id, partition, user_id, agent_id, agent_name, name, credential, agent_version, model, started_at, last_at, ended_at";
 
 fn read(row: Row) -> Result<SessionRow, StoreError> {
     Ok(SessionRow {
@@ -51,8 +50,18 @@ pub fn insert(tx: &mut dyn Tx, s: &SessionRow) -> Result<(), StoreError> {
     tx.exec(
         &format!("insert into sessions ({COLUMNS}) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)"),
         vals![
-            &s.id, &s.partition, &s.user_id, &s.agent_id, &s.agent_name, &s.name, s.credential.clone(), s.agent_version,
-            s.model.clone(), s.started_at.0, s.last_at.0, s.ended_at.map(|t| t.0)
+            &s.id,
+            &s.partition,
+            &s.user_id,
+            &s.agent_id,
+            &s.agent_name,
+            &s.name,
+            s.credential.clone(),
+            s.agent_version,
+            s.model.clone(),
+            s.started_at.0,
+            s.last_at.0,
+            s.ended_at.map(|t| t.0)
         ],
     )
     .map(drop)
@@ -134,11 +143,8 @@ pub fn stale(tx: &mut dyn Tx, agent_id: &str, version: i64) -> Result<i64, Store
 
 /// Marks a session as used; a model given replaces its own.
 pub fn touch(tx: &mut dyn Tx, id: &str, at: Micros, model: Option<&str>) -> Result<(), StoreError> {
-    tx.exec(
-        "update sessions set last_at = $2, model = coalesce($3, model) where id = $1",
-        vals![id, at.0, model],
-    )
-    .map(drop)
+    tx.exec("update sessions set last_at = $2, model = coalesce($3, model) where id = $1", vals![id, at.0, model])
+        .map(drop)
 }
 
 /// Ends a session. False when it had ended.

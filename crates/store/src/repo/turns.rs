@@ -71,8 +71,17 @@ pub fn begin(tx: &mut dyn Tx, t: &TurnRow, events: &[TurnEvent]) -> Result<(), S
         "insert into turns (id, session_id, partition, user_id, n, status, agent_version, model, key_source, limits, \
          last_seq, created_at) values ($1, $2, $3, $4, $5, 'running', $6, $7, $8, $9, $10, $11)",
         vals![
-            &t.id, &t.session_id, &t.partition, &t.user_id, t.n, t.agent_version, &t.model, &t.key_source,
-            json(&t.limits)?, count, t.created_at.0
+            &t.id,
+            &t.session_id,
+            &t.partition,
+            &t.user_id,
+            t.n,
+            t.agent_version,
+            &t.model,
+            &t.key_source,
+            json(&t.limits)?,
+            count,
+            t.created_at.0
         ],
     )?;
     for (seq, event) in (1..).zip(events) {
@@ -186,7 +195,8 @@ pub fn events(tx: &mut dyn Tx, id: &str, after: i64) -> Result<Vec<LoggedEvent>,
             Ok(LoggedEvent {
                 seq: row.int(0)?,
                 at: Micros(row.int(1)?),
-                event: serde_json::from_str(row.str(2)?).map_err(|e| StoreError::Decode(format!("event of a turn: {e}")))?,
+                event: serde_json::from_str(row.str(2)?)
+                    .map_err(|e| StoreError::Decode(format!("event of a turn: {e}")))?,
             })
         })
         .collect()

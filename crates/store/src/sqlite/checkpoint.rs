@@ -51,13 +51,7 @@ impl Checkpointer {
             .name("store-checkpoint".into())
             .spawn(move || serve(&own, &called))
             .map_err(|e| StoreError::home("a thread of the store cannot be started", &e))?;
-        Ok(Checkpointer {
-            pages,
-            called_at: 0,
-            tried_at: 0,
-            calls: Some(calls),
-            thread: Some(thread),
-        })
+        Ok(Checkpointer { pages, called_at: 0, tried_at: 0, calls: Some(calls), thread: Some(thread) })
     }
 
     /// Called by the writer between groups.
@@ -89,8 +83,7 @@ impl Checkpointer {
         {
             tracing::error!("the checkpoint thread panicked");
         }
-        let end = wait_when_busy(conn, PATIENCE)
-            .and_then(|()| batch(conn, "PRAGMA wal_checkpoint(TRUNCATE)"));
+        let end = wait_when_busy(conn, PATIENCE).and_then(|()| batch(conn, "PRAGMA wal_checkpoint(TRUNCATE)"));
         if let Err(e) = end {
             tracing::debug!(error = ?e, "the log of the database stays for the next process");
         }

@@ -52,10 +52,7 @@ pub(super) fn open_reader(path: &Path) -> Result<Connection, StoreError> {
 /// Opens the checkpointer's connection.
 pub(super) fn open_checkpointer(path: &Path) -> Result<Connection, StoreError> {
     let conn = open(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
-    batch(
-        &conn,
-        "PRAGMA synchronous = FULL; PRAGMA fullfsync = ON; PRAGMA wal_autocheckpoint = 0;",
-    )?;
+    batch(&conn, "PRAGMA synchronous = FULL; PRAGMA fullfsync = ON; PRAGMA wal_autocheckpoint = 0;")?;
     Ok(conn)
 }
 
@@ -83,8 +80,7 @@ pub(super) fn wait_when_busy(conn: &mut Connection, limit: Duration) -> Result<(
         std::thread::sleep(Duration::from_micros(if tries < 10 { 200 } else { 1000 }));
         since.elapsed() < limit
     };
-    conn.busy_handler(Some(wait))
-        .map_err(|e| error(e, "busy handler"))
+    conn.busy_handler(Some(wait)).map_err(|e| error(e, "busy handler"))
 }
 
 /// Changing the journal mode does not ask the busy handler, so two processes that make a home at the
@@ -92,15 +88,11 @@ pub(super) fn wait_when_busy(conn: &mut Connection, limit: Duration) -> Result<(
 fn enter_wal(conn: &Connection) -> Result<(), StoreError> {
     let since = Instant::now();
     loop {
-        let mode = conn.query_row("PRAGMA journal_mode = WAL", [], |row| {
-            row.get::<_, String>(0)
-        });
+        let mode = conn.query_row("PRAGMA journal_mode = WAL", [], |row| row.get::<_, String>(0));
         match mode {
             Ok(mode) if mode == "wal" => return Ok(()),
             Ok(mode) => {
-                return Err(StoreError::Unavailable {
-                    detail: format!("journal mode stays {mode}"),
-                });
+                return Err(StoreError::Unavailable { detail: format!("journal mode stays {mode}") });
             }
             Err(e) if is_busy(&e) && since.elapsed() < BUSY => {
                 std::thread::sleep(Duration::from_millis(5));
@@ -111,10 +103,7 @@ fn enter_wal(conn: &Connection) -> Result<(), StoreError> {
 }
 
 fn is_busy(e: &rusqlite::Error) -> bool {
-    matches!(
-        e.sqlite_error_code(),
-        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked)
-    )
+    matches!(e.sqlite_error_code(), Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked))
 }
 
 /// Runs statements that belong to the driver.
@@ -147,18 +136,15 @@ pub(crate) fn in_write<T>(
 /// Our error for one of SQLite's.
 pub(super) fn error(e: rusqlite::Error, sql: &str) -> StoreError {
     let detail = e.to_string();
-    let statement = |detail| StoreError::Statement {
-        sql: sql.to_owned(),
-        detail,
-    };
+    let statement = |detail| StoreError::Statement { sql: sql.to_owned(), detail };
     let Some(code) = e.sqlite_error() else {
         return statement(detail);
     };
     match code.code {
         ErrorCode::ConstraintViolation => match code.extended_code {
-            ffi::SQLITE_CONSTRAINT_UNIQUE
-            | ffi::SQLITE_CONSTRAINT_PRIMARYKEY
-            | ffi::SQLITE_CONSTRAINT_ROWID => StoreError::Unique,
+            ffi::SQLITE_CONSTRAINT_UNIQUE | ffi::SQLITE_CONSTRAINT_PRIMARYKEY | ffi::SQLITE_CONSTRAINT_ROWID => {
+                StoreError::Unique
+            }
             _ => StoreError::Constraint { detail },
         },
         ErrorCode::DiskFull

@@ -22,17 +22,11 @@ pub(crate) struct Readers {
 
 impl Readers {
     pub(crate) fn new(path: PathBuf) -> Self {
-        Readers {
-            path,
-            idle: Mutex::default(),
-        }
+        Readers { path, idle: Mutex::default() }
     }
 
     /// Runs the function on this thread, in one deferred read transaction.
-    pub(crate) fn run<T, E: From<StoreError>>(
-        &self,
-        f: impl FnOnce(&mut dyn Tx) -> Result<T, E>,
-    ) -> Result<T, E> {
+    pub(crate) fn run<T, E: From<StoreError>>(&self, f: impl FnOnce(&mut dyn Tx) -> Result<T, E>) -> Result<T, E> {
         let conn = match self.take() {
             Some(conn) => conn,
             None => open_reader(&self.path)?,

@@ -15,10 +15,7 @@ pub(crate) struct SqliteTx<'c> {
 
 impl<'c> SqliteTx<'c> {
     pub(crate) fn new(conn: &'c Connection) -> Self {
-        SqliteTx {
-            conn,
-            failure: None,
-        }
+        SqliteTx { conn, failure: None }
     }
 
     /// The first error, which poisoned the transaction.
@@ -26,10 +23,7 @@ impl<'c> SqliteTx<'c> {
         self.failure.as_ref()
     }
 
-    fn guarded<T>(
-        &mut self,
-        run: impl FnOnce(&Connection) -> Result<T, StoreError>,
-    ) -> Result<T, StoreError> {
+    fn guarded<T>(&mut self, run: impl FnOnce(&Connection) -> Result<T, StoreError>) -> Result<T, StoreError> {
         if self.failure.is_some() {
             return Err(StoreError::Poisoned);
         }
@@ -48,9 +42,7 @@ impl Tx for SqliteTx<'_> {
             let mut all = Vec::new();
             while let Some(row) = rows.next().map_err(|e| error(e, sql))? {
                 let column = |i| val(row.get_ref(i).map_err(|e| error(e, sql))?);
-                all.push(Row::new(
-                    (0..columns).map(column).collect::<Result<_, _>>()?,
-                ));
+                all.push(Row::new((0..columns).map(column).collect::<Result<_, _>>()?));
             }
             Ok(all)
         })
@@ -78,25 +70,17 @@ impl Tx for SqliteTx<'_> {
 /// Binds by the number in the parameter's name. To SQLite `$1` is a name and gets its place by first
 /// appearance, so binding by place would silently swap the arguments of `… $2 … $1`.
 fn bind(statement: &mut Statement<'_>, sql: &str, args: &[Val]) -> Result<(), StoreError> {
-    let wrong = |detail: String| StoreError::Statement {
-        sql: sql.to_owned(),
-        detail,
-    };
+    let wrong = |detail: String| StoreError::Statement { sql: sql.to_owned(), detail };
     let count = statement.parameter_count();
     if count != args.len() {
-        return Err(wrong(format!(
-            "{count} parameters, {} arguments",
-            args.len()
-        )));
+        return Err(wrong(format!("{count} parameters, {} arguments", args.len())));
     }
     for place in 1..=count {
         let name = statement.parameter_name(place);
         let number = name.and_then(|name| name.strip_prefix('$')?.parse::<usize>().ok());
         let arg = number.and_then(|n| args.get(n.checked_sub(1)?));
         let arg = arg.ok_or_else(|| wrong(format!("parameter {name:?} has no argument")))?;
-        statement
-            .raw_bind_parameter(place, arg)
-            .map_err(|e| error(e, sql))?;
+        statement.raw_bind_parameter(place, arg).map_err(|e| error(e, sql))?;
     }
     Ok(())
 }

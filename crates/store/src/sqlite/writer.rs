@@ -55,28 +55,15 @@ pub(crate) struct Writer {
 }
 
 impl Writer {
-    pub(crate) fn start(
-        mut conn: Connection,
-        path: &Path,
-        group: Group,
-    ) -> Result<Self, StoreError> {
+    pub(crate) fn start(mut conn: Connection, path: &Path, group: Group) -> Result<Self, StoreError> {
         let checkpointer = Checkpointer::start(&mut conn, path)?;
         let (queue, calls) = channel();
-        let work = Work {
-            conn,
-            calls,
-            group,
-            checkpointer,
-            last_commit: Duration::ZERO,
-        };
+        let work = Work { conn, calls, group, checkpointer, last_commit: Duration::ZERO };
         let thread = std::thread::Builder::new()
             .name("store-writer".into())
             .spawn(move || work.run())
             .map_err(|e| StoreError::home("a thread of the store cannot be started", &e))?;
-        Ok(Writer {
-            queue: Some(queue),
-            thread: Some(thread),
-        })
+        Ok(Writer { queue: Some(queue), thread: Some(thread) })
     }
 
     pub(crate) fn submit(&self, call: Box<dyn Call>) -> Result<(), StoreError> {
@@ -163,9 +150,7 @@ impl Work {
             self.end_group()?;
         }
         if fault::point("before_commit") {
-            return Err(StoreError::Unavailable {
-                detail: "injected".into(),
-            });
+            return Err(StoreError::Unavailable { detail: "injected".into() });
         }
         let committing = Instant::now();
         step(&self.conn, "COMMIT")?;
@@ -191,9 +176,7 @@ impl Work {
             }
         }
         if self.conn.is_autocommit() {
-            return Err(StoreError::Unavailable {
-                detail: "the outer transaction was ended within a call".into(),
-            });
+            return Err(StoreError::Unavailable { detail: "the outer transaction was ended within a call".into() });
         }
         if !keep {
             step(&self.conn, "ROLLBACK TO call")?;
@@ -218,10 +201,7 @@ impl Work {
 }
 
 fn is_fatal(e: &StoreError) -> bool {
-    matches!(
-        e,
-        StoreError::Unavailable { .. } | StoreError::Damaged { .. }
-    )
+    matches!(e, StoreError::Unavailable { .. } | StoreError::Damaged { .. })
 }
 
 /// What every caller of a failed group is told: none of them is the cause of a failed commit, so an
@@ -230,7 +210,5 @@ fn for_all(e: StoreError) -> StoreError {
     if is_fatal(&e) {
         return e;
     }
-    StoreError::Unavailable {
-        detail: format!("{e:?}"),
-    }
+    StoreError::Unavailable { detail: format!("{e:?}") }
 }

@@ -62,11 +62,7 @@ pub(super) fn remove<'a>(text: &'a str, secrets: &[&str]) -> Cow<'a, str> {
     let mut copied = 0;
     let mut at = 0;
     while at < bytes.len() {
-        let end = needles.iter().find_map(|needle| {
-            forms
-                .iter()
-                .find_map(|form| match_at(bytes, at, needle, *form))
-        });
+        let end = needles.iter().find_map(|needle| forms.iter().find_map(|form| match_at(bytes, at, needle, *form)));
         // A match begins and ends with whole characters, for the needle is made of them.
         match end.filter(|end| text.is_char_boundary(at) && text.is_char_boundary(*end)) {
             Some(end) => {
@@ -95,8 +91,9 @@ fn match_at(text: &[u8], mut at: usize, needle: &[u8], form: Form) -> Option<usi
         let first = *text.get(at)?;
         let decoded = match (form, first) {
             (Form::Percent, b'+') if needle[matched] == b' ' => Some(([b' ', 0, 0, 0], 1, 1)),
-            (Form::Percent, b'%') => hex(text.get(at + 1..at + 3)?)
-                .and_then(|value| Some(([u8::try_from(value).ok()?, 0, 0, 0], 1, 3))),
+            (Form::Percent, b'%') => {
+                hex(text.get(at + 1..at + 3)?).and_then(|value| Some(([u8::try_from(value).ok()?, 0, 0, 0], 1, 3)))
+            }
             (Form::Json, b'\\') => json_escape(&text[at + 1..]),
             _ => None,
         };
@@ -121,9 +118,7 @@ fn json_escape(after: &[u8]) -> Option<([u8; 4], usize, usize)> {
         b'f' => 12,
         b'u' => {
             let mut piece = [0; 4];
-            let length = char::from_u32(hex(after.get(1..5)?)?)?
-                .encode_utf8(&mut piece)
-                .len();
+            let length = char::from_u32(hex(after.get(1..5)?)?)?.encode_utf8(&mut piece).len();
             return Some((piece, length, 6));
         }
         same @ (b'"' | b'\\' | b'/') => *same,
@@ -133,9 +128,7 @@ fn json_escape(after: &[u8]) -> Option<([u8; 4], usize, usize)> {
 }
 
 fn hex(digits: &[u8]) -> Option<u32> {
-    digits.iter().try_fold(0, |value, digit| {
-        Some(value * 16 + char::from(*digit).to_digit(16)?)
-    })
+    digits.iter().try_fold(0, |value, digit| Some(value * 16 + char::from(*digit).to_digit(16)?))
 }
 
 /// The base64 letters that depend on the secret alone when `offset` other bytes (modulo 3) stand before it. So `user:secret` is found
@@ -173,11 +166,7 @@ mod tests {
             "p@ss \\\"w/ö?\\\\d",
             "p@ss \\\"w\\/\\u00f6?\\\\d",
         ] {
-            assert_eq!(
-                remove(&format!("<{text}> ü"), &[secret]),
-                "<********> ü",
-                "{text}"
-            );
+            assert_eq!(remove(&format!("<{text}> ü"), &[secret]), "<********> ü", "{text}");
         }
     }
 
@@ -200,10 +189,7 @@ mod tests {
 
     #[test]
     fn other_text_stays() {
-        assert!(matches!(
-            remove("nothing here", &["hunter2", ""]),
-            Cow::Borrowed(_)
-        ));
+        assert!(matches!(remove("nothing here", &["hunter2", ""]), Cow::Borrowed(_)));
         assert_eq!(remove("a cat", &["cat"]), "a cat");
         assert_eq!(remove("hunter", &["hunter2"]), "hunter");
         assert_eq!(remove("100% of ü\\", &["100%25"]), "100% of ü\\");
@@ -211,10 +197,7 @@ mod tests {
 
     #[test]
     fn overlapping_values_go_whole() {
-        assert_eq!(
-            remove("abcdefgh abcd", &["abcd", "abcdefgh"]),
-            "******** ********"
-        );
+        assert_eq!(remove("abcdefgh abcd", &["abcd", "abcdefgh"]), "******** ********");
         assert_eq!(remove("abcdabcd", &["abcd"]), "****************");
     }
 }

@@ -11,15 +11,8 @@ fn shown(text: &str) -> String {
 
 #[test]
 fn plain_text_is_borrowed() {
-    for text in [
-        "",
-        "plain",
-        "zażółć gęślą jaźń",
-        "日本語",
-        "👩‍👩‍👧‍👦 ok",
-        "é",
-        "e\u{301}",
-    ] {
+    for text in ["", "plain", "zażółć gęślą jaźń", "日本語", "👩‍👩‍👧‍👦 ok", "é", "e\u{301}"]
+    {
         assert!(matches!(Safe::clean(text).0, Cow::Borrowed(_)), "{text:?}");
         assert_eq!(shown(text), text);
     }
@@ -30,10 +23,7 @@ fn plain_text_is_borrowed() {
 fn escape_sequences_lose_their_introducer() {
     let cases = [
         ("\u{1b}[31mred\u{1b}[0m", "␛[31mred␛[0m"),
-        (
-            "\u{1b}]8;;http://x\u{7}link\u{1b}]8;;\u{7}",
-            "␛]8;;http://x␇link␛]8;;␇",
-        ),
+        ("\u{1b}]8;;http://x\u{7}link\u{1b}]8;;\u{7}", "␛]8;;http://x␇link␛]8;;␇"),
         ("\u{1b}]52;c;aGk=\u{1b}\\", "␛]52;c;aGk=␛\\"),
         ("\u{1b}P1$r0m\u{1b}\\", "␛P1$r0m␛\\"),
         ("\u{1b}c", "␛c"),
@@ -54,21 +44,13 @@ fn escape_sequences_lose_their_introducer() {
 fn lines_are_kept_on_request() {
     let safe = Safe::clean_lines("a\n\tb\r\nc\rd\u{1b}[0m");
     assert_eq!(safe.as_str(), "a\n    b\nc␍d␛[0m");
-    assert_eq!(
-        safe.lines()
-            .map(|line| line.to_string())
-            .collect::<Vec<_>>(),
-        ["a", "    b", "c␍d␛[0m"]
-    );
+    assert_eq!(safe.lines().map(|line| line.to_string()).collect::<Vec<_>>(), ["a", "    b", "c␍d␛[0m"]);
 }
 
 #[test]
 fn direction_and_invisible_characters_are_shown() {
     let cases = [
-        (
-            "access \u{202e}\u{2066}// admin\u{2069}\u{2066}",
-            "access ⟨U+202E⟩⟨U+2066⟩// admin⟨U+2069⟩⟨U+2066⟩",
-        ),
+        ("access \u{202e}\u{2066}// admin\u{2069}\u{2066}", "access ⟨U+202E⟩⟨U+2066⟩// admin⟨U+2069⟩⟨U+2066⟩"),
         ("\u{200e}\u{200f}\u{61c}", "⟨U+200E⟩⟨U+200F⟩⟨U+061C⟩"),
         ("pay\u{200b}pal", "pay⟨U+200B⟩pal"),
         ("a\u{2060}\u{feff}\u{ad}b", "a⟨U+2060⟩⟨U+FEFF⟩⟨U+00AD⟩b"),
@@ -126,10 +108,7 @@ fn piles_of_marks_are_capped() {
     let many = format!("a{}b\u{301}", "\u{301}".repeat(500));
     assert_eq!(shown(&many), format!("{eight}⟨…⟩b\u{301}"));
     assert_eq!(shown("\u{301}x"), "\u{25cc}\u{301}x");
-    assert_eq!(
-        Safe::clean_lines("a\n\u{301}x").as_str(),
-        "a\n\u{25cc}\u{301}x"
-    );
+    assert_eq!(Safe::clean_lines("a\n\u{301}x").as_str(), "a\n\u{25cc}\u{301}x");
     let devanagari = "क्षत्रिय";
     assert_eq!(shown(devanagari), devanagari);
     // Decomposed Korean is made of characters without a width of their own.
@@ -141,11 +120,7 @@ fn piles_of_marks_are_capped() {
 fn no_character_passes_in_any_neighbourhood() {
     let dangerous = |c: char| {
         c.is_control()
-            || matches!(
-                c,
-                '\u{61c}' | '\u{200b}' | '\u{200c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'
-                    ..='\u{202e}'
-            )
+            || matches!(c, '\u{61c}' | '\u{200b}' | '\u{200c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}')
             || matches!(c, '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{ad}' | '\u{e0000}'..='\u{e0fff}')
     };
     // Between these planes nothing is assigned.
@@ -153,12 +128,7 @@ fn no_character_passes_in_any_neighbourhood() {
         for text in [format!("{c}"), format!("a{c}b"), format!("😀{c}😀")] {
             let safe = Safe::clean(&text);
             assert!(!safe.chars().any(dangerous), "U+{:04X}", u32::from(c));
-            assert_eq!(
-                Safe::clean(&safe),
-                safe,
-                "cleaning twice changes U+{:04X}",
-                u32::from(c)
-            );
+            assert_eq!(Safe::clean(&safe), safe, "cleaning twice changes U+{:04X}", u32::from(c));
             let lines = Safe::clean_lines(&text);
             assert!(!lines.chars().any(|c| c != '\n' && dangerous(c)));
         }

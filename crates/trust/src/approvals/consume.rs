@@ -139,7 +139,7 @@ pub async fn consume(
                 digest: &want.digest,
                 agent_version: want.agent_version,
                 args_hash: &args_hash,
-                decided_after: Micros(now.plus_seconds(-want.void_seconds).0 + 1),
+                decided_after: Micros(now.plus_seconds(want.void_seconds.saturating_neg()).0.saturating_add(1)),
             };
             if repo::consume(tx, &row.id, now, &hold)? {
                 also(tx, &row)?;

@@ -74,9 +74,9 @@ impl Life {
             "asker" if self.four_eyes => who.administers,
             "asker" => is_asker,
             "admins" => who.administers,
-            rule => rule
-                .strip_prefix("group:")
-                .is_some_and(|group| who.groups.is_some_and(|groups| groups.contains(group))),
+            rule => {
+                rule.strip_prefix("group:").is_some_and(|group| who.groups.is_some_and(|groups| groups.contains(group)))
+            }
         }
     }
 

@@ -8,7 +8,5 @@ pub mod life;
 mod service;
 
 pub use consume::{Approval, Consume, NotConsumed, consume};
-pub use service::{
-    Decided, Edit, Request, decide, effective, end_open, exact_args, lapse, masked, request, status_at,
-};
+pub use service::{Decided, Edit, Request, decide, effective, end_open, exact_args, lapse, masked, request, status_at};
 pub use store::repo::approvals::ApprovalRow;

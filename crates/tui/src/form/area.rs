@@ -173,10 +173,8 @@ impl Area {
     /// Finds the next place with this text, upper and lower case alike. Says whether there is one.
     pub fn find(&mut self, query: &str, back: bool, here: bool) -> bool {
         let encoded = self.encode(query);
-        let escaped: String = encoded
-            .chars()
-            .flat_map(|c| c.is_ascii_punctuation().then_some('\\').into_iter().chain([c]))
-            .collect();
+        let escaped: String =
+            encoded.chars().flat_map(|c| c.is_ascii_punctuation().then_some('\\').into_iter().chain([c])).collect();
         let pattern = if query.is_empty() { String::new() } else { format!("(?i){escaped}") };
         if self.text.set_search_pattern(pattern).is_err() || query.is_empty() {
             return false;
@@ -185,7 +183,8 @@ impl Area {
     }
 
     fn encode(&mut self, text: &str) -> String {
-        let plain = |text: &str| text.bytes().all(|byte| (0x20..0x7F).contains(&byte) || byte == b'\n' || byte == b'\t');
+        let plain =
+            |text: &str| text.bytes().all(|byte| (0x20..0x7F).contains(&byte) || byte == b'\n' || byte == b'\t');
         if plain(text) {
             return text.to_owned();
         }

@@ -54,7 +54,8 @@ impl Choices {
             Action::LayerClose => return Outcome::Close,
             Action::LayerEnter => {
                 let option = self.found.get(self.selected).and_then(|index| self.options.get(*index)).cloned();
-                let own = (self.free && !self.filter.text().is_empty()).then(|| Value::String(self.filter.text().into()));
+                let own =
+                    (self.free && !self.filter.text().is_empty()).then(|| Value::String(self.filter.text().into()));
                 return match option.or(own) {
                     Some(value) if self.many => Outcome::Toggle(value),
                     Some(value) => Outcome::Take(value),

@@ -33,7 +33,10 @@ impl Form {
         if let Some(help) = help.filter(|_| area.height > 4) {
             rows.height -= 1;
             let line = Rect { y: rows.bottom(), height: 1, ..area };
-            frame.render_widget(Paragraph::new(Safe::clean(help).truncate(area.width.into()).to_string()).style(theme.dim), line);
+            frame.render_widget(
+                Paragraph::new(Safe::clean(help).truncate(area.width.into()).to_string()).style(theme.dim),
+                line,
+            );
         }
         let cursor = self.draw_fields(theme, view, rows, frame);
         match &self.choices {
@@ -87,12 +90,12 @@ impl Form {
         let label = widest.min(area.width / 3);
         let mut cursor = None;
         let mut y = area.y;
-        for index in view.first..self.fields.len() {
+        for (index, height) in heights.iter().enumerate().skip(view.first) {
             let left = area.bottom().saturating_sub(y);
             if left == 0 {
                 break;
             }
-            let place = Rect { y, height: heights[index].min(left), ..area };
+            let place = Rect { y, height: (*height).min(left), ..area };
             y += place.height;
             let at = self.draw_field(index, theme, label, place, frame);
             cursor = cursor.or(at);
@@ -100,7 +103,14 @@ impl Form {
         cursor
     }
 
-    fn draw_field(&self, index: usize, theme: &Theme, label: u16, area: Rect, frame: &mut Frame<'_>) -> Option<Position> {
+    fn draw_field(
+        &self,
+        index: usize,
+        theme: &Theme,
+        label: u16,
+        area: Rect,
+        frame: &mut Frame<'_>,
+    ) -> Option<Position> {
         let field = &self.fields[index];
         let focused = index == self.focus;
         let style = if focused { theme.strong } else { theme.text };
@@ -120,7 +130,10 @@ impl Form {
             below.height -= 1;
             let line = Rect { y: below.bottom(), height: 1, ..below };
             let said = format!("   ! {}", Safe::clean(error));
-            frame.render_widget(Paragraph::new(text::truncate(&said, line.width.into()).into_owned()).style(theme.bad), line);
+            frame.render_widget(
+                Paragraph::new(text::truncate(&said, line.width.into()).into_owned()).style(theme.bad),
+                line,
+            );
         }
         match &self.editors[index] {
             Editor::Area(text) => {
@@ -143,8 +156,15 @@ impl Form {
             }
             _ => {
                 let shown = one_line(field);
-                let style = if field.read_only || field.value.as_ref().is_none_or(Value::is_null) { theme.dim } else { theme.text };
-                frame.render_widget(Paragraph::new(text::truncate(&shown, beside.width.into()).into_owned()).style(style), beside);
+                let style = if field.read_only || field.value.as_ref().is_none_or(Value::is_null) {
+                    theme.dim
+                } else {
+                    theme.text
+                };
+                frame.render_widget(
+                    Paragraph::new(text::truncate(&shown, beside.width.into()).into_owned()).style(style),
+                    beside,
+                );
                 (focused && !beside.is_empty()).then(|| beside.as_position())
             }
         }

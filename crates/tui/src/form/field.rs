@@ -2,6 +2,9 @@
 
 use serde_json::{Number, Value};
 
+/// What is said of a field that must not be empty.
+const NEEDED: &str = "This is needed.";
+
 /// One limit of a number.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bound {
@@ -156,10 +159,7 @@ impl Field {
         if text == shown(self.base.as_ref()) {
             // Back at what it was, to the letter: 1.0 does not become 1, nor an empty text null.
             self.value.clone_from(&self.base);
-            if self.value.as_ref().is_none_or(Value::is_null) && self.empty != Empty::Refused {
-                return;
-            }
-            self.error = self.fault();
+            self.error = self.lack();
             return;
         }
         match self.read(text) {
@@ -169,6 +169,12 @@ impl Field {
                 self.error = Some(why);
             }
         }
+    }
+
+    /// Says that it is needed, when nothing is in it.
+    pub(super) fn lack(&self) -> Option<String> {
+        let none = self.value.as_ref().is_none_or(Value::is_null);
+        (none && self.empty == Empty::Refused).then(|| NEEDED.to_owned())
     }
 
     /// Why the value it holds cannot be taken.
@@ -182,7 +188,7 @@ impl Field {
             return match self.empty {
                 Empty::Null => Ok(Some(Value::Null)),
                 Empty::Omit => Ok(None),
-                Empty::Refused => Err("This is needed.".into()),
+                Empty::Refused => Err(NEEDED.into()),
                 Empty::Itself if matches!(self.kind, Kind::List { .. }) => Ok(Some(Value::Array(Vec::new()))),
                 Empty::Itself => Ok(Some(Value::String(String::new()))),
             };
@@ -201,7 +207,10 @@ impl Field {
                 None => return Err("This is none of the choices.".into()),
             },
             Kind::List { of, .. } => Value::Array(
-                text.split('\n').filter(|line| !line.is_empty()).map(|line| read_scalar(*of, line)).collect::<Result<_, _>>()?,
+                text.split('\n')
+                    .filter(|line| !line.is_empty())
+                    .map(|line| read_scalar(*of, line))
+                    .collect::<Result<_, _>>()?,
             ),
         };
         Ok(Some(value))

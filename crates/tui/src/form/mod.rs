@@ -181,7 +181,7 @@ impl Form {
     pub fn check(&mut self) -> bool {
         for field in &mut self.fields {
             // What was not touched was taken before; it is judged only by the schema.
-            field.error = if field.is_changed() || field.empty == Empty::Refused { field.fault() } else { None };
+            field.error = if field.is_changed() { field.fault() } else { field.lack() };
         }
         if self.fields.iter().all(|field| field.error.is_none()) {
             self.check_schema();
@@ -354,7 +354,10 @@ impl Form {
             (What::Key(key), Editor::Turn) if key.code == KeyCode::Char(' ') => self.enter(),
             (What::Key(key), Editor::Line(_)) if fixed => {
                 let opened = matches!(key.code, KeyCode::Char(_)) && self.open_choices() == Did::Used;
-                if opened && key.code != KeyCode::Char(' ') && let Some(choices) = &mut self.choices {
+                if opened
+                    && key.code != KeyCode::Char(' ')
+                    && let Some(choices) = &mut self.choices
+                {
                     choices.input(input);
                 }
                 Did::Used

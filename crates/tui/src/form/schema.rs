@@ -39,9 +39,9 @@ fn field(key: &str, property: &Value, value: Option<&Value>, required: bool) -> 
     let (shape, nullable) = shape(property)?;
     let kind = kind(shape, value)?;
     let empty = match (&kind, value) {
-        // Text that may be empty is empty when nothing is in it, unless it was not there before.
-        (Kind::Text | Kind::Multiline, Some(Value::String(_))) if !nullable => Empty::Itself,
-        (Kind::List { .. }, Some(Value::Array(_))) if !nullable => Empty::Itself,
+        // Where text or a list stood, nothing in it is the empty one; where null may stand too, what stood there decides.
+        (Kind::Text | Kind::Multiline, Some(Value::String(text))) if !nullable || text.is_empty() => Empty::Itself,
+        (Kind::List { .. }, Some(Value::Array(items))) if !nullable || items.is_empty() => Empty::Itself,
         (Kind::Text | Kind::Multiline | Kind::List { .. }, None) if required && !nullable => Empty::Itself,
         _ if nullable && (required || value.is_some()) => Empty::Null,
         _ if required => Empty::Refused,
@@ -141,8 +141,12 @@ fn kind(shape: &Value, value: Option<&Value>) -> Result<Kind, String> {
 /// Choices that can be told apart by their text.
 fn scalars(options: &[Value]) -> Result<Vec<Value>, String> {
     let options: Vec<Value> = options.iter().filter(|option| !option.is_null()).cloned().collect();
-    let texts: std::collections::BTreeSet<String> = options.iter().map(|option| super::field::shown(Some(option))).collect();
-    if options.iter().any(|option| option.is_object() || option.is_array()) || texts.len() < options.len() || texts.contains("") {
+    let texts: std::collections::BTreeSet<String> =
+        options.iter().map(|option| super::field::shown(Some(option))).collect();
+    if options.iter().any(|option| option.is_object() || option.is_array())
+        || texts.len() < options.len()
+        || texts.contains("")
+    {
         return Err("has choices that cannot be shown".into());
     }
     Ok(options)

@@ -79,8 +79,12 @@ fn sample() -> Form {
     let above = Some(Bound { at: 0.0, exclusive: true });
     Form::new(vec![
         Field::new("name", "name", Kind::Text).holding(Some(json!("a"))).help("The name."),
-        Field::new("top_p", "top_p", Kind::Number { min: above, max: Some(Bound { at: 1.0, exclusive: false }), integer: false })
-            .holding(Some(json!(1.0))),
+        Field::new(
+            "top_p",
+            "top_p",
+            Kind::Number { min: above, max: Some(Bound { at: 1.0, exclusive: false }), integer: false },
+        )
+        .holding(Some(json!(1.0))),
         Field::new("on", "on", Kind::Bool).holding(Some(json!(true))).when_empty(Empty::Refused),
         Field::new("llm", "llm", Kind::Choice { options: vec![json!("x:one"), json!("y:two")], free: true }),
         Field::new("tools", "tools", Kind::List { of: Scalar::Text, options: vec![json!("http"), json!("shell")] }),
@@ -180,7 +184,11 @@ fn graphemes_and_hidden_characters_in_a_text_area() {
     assert!(text.contains("a¤b¤¤[31mc¤¤¤") && text.contains("U+202E U+200B U+001B"), "{text}");
     assert!(text.contains("👨‍👩‍👧"), "{text}");
     bench.keys("right right");
-    assert_eq!(bench.draw().1, Some(Position::new(6, 1)), "the family takes two columns, the letter with its accent one");
+    assert_eq!(
+        bench.draw().1,
+        Some(Position::new(6, 1)),
+        "the family takes two columns, the letter with its accent one"
+    );
     bench.keys("backspace");
     assert_eq!(bench.form.value()["p"], json!(format!("👨‍👩‍👧日本⚠️\n{evil}")), "nothing hidden is lost");
     bench.keys("backspace");
@@ -227,9 +235,8 @@ fn every_size_is_drawn() {
 
 #[test]
 fn the_focus_is_always_in_sight() {
-    let mut bench = Bench::new(Form::new(
-        (0..50).map(|n| Field::new(format!("f{n}"), format!("field {n}"), Kind::Text)).collect(),
-    ));
+    let mut bench =
+        Bench::new(Form::new((0..50).map(|n| Field::new(format!("f{n}"), format!("field {n}"), Kind::Text)).collect()));
     bench.size = (30, 6);
     for n in (0..50).chain([0, 1]) {
         let (lines, cursor) = bench.draw();
@@ -273,7 +280,8 @@ fn untouched_arguments_come_back_to_the_letter() {
 
 #[test]
 fn a_schema_checks_bounds_and_says_what_it_wants() {
-    let mut bench = Bench::new(Form::from_schema(&schema(), &json!({ "title": "x", "count": 3, "token": "s3cret" })).unwrap());
+    let mut bench =
+        Bench::new(Form::from_schema(&schema(), &json!({ "title": "x", "count": 3, "token": "s3cret" })).unwrap());
     assert_eq!(bench.form.field("title").unwrap().help, "What it is called. Needed.");
     assert_eq!(bench.form.field("urgent").unwrap().help, "Default: false.");
     let (lines, _) = bench.draw();

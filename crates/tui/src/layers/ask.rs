@@ -1,6 +1,6 @@
 //! A line of text that is asked for; a secret is shown as dots.
 
-use super::Done;
+use super::{Done, Then};
 use crate::action::Action;
 use crate::event::{Input, What};
 use crate::state::{Ctx, State};
@@ -17,7 +17,7 @@ pub struct Ask {
     question: Safe<'static>,
     hidden: bool,
     typed: LineInput,
-    then: Option<Box<dyn FnOnce(String, &mut Ctx<'_>) + Send>>,
+    then: Option<Then<String>>,
 }
 
 impl Ask {

@@ -1,6 +1,6 @@
 //! One of several, found by typing a part of its name.
 
-use super::Done;
+use super::{Done, Then};
 use crate::action::Action;
 use crate::event::{Input, What};
 use crate::state::{Ctx, State};
@@ -27,12 +27,16 @@ pub struct Choose {
     choices: Vec<Choice>,
     typed: LineInput,
     selected: usize,
-    then: Option<Box<dyn FnOnce(String, &mut Ctx<'_>) + Send>>,
+    then: Option<Then<String>>,
 }
 
 impl Choose {
     /// A choice; `then` is done with what was chosen.
-    pub fn new(title: &'static str, choices: Vec<Choice>, then: impl FnOnce(String, &mut Ctx<'_>) + Send + 'static) -> Self {
+    pub fn new(
+        title: &'static str,
+        choices: Vec<Choice>,
+        then: impl FnOnce(String, &mut Ctx<'_>) + Send + 'static,
+    ) -> Self {
         Self { title, choices, typed: LineInput::default(), selected: 0, then: Some(Box::new(then)) }
     }
 

@@ -11,6 +11,9 @@ use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::widgets::{Paragraph, Wrap};
 use text::Safe;
 
+/// What is done on yes.
+type Yes = Box<dyn FnOnce(&mut Ctx<'_>) + Send>;
+
 /// The question.
 pub struct Confirm {
     title: &'static str,
@@ -18,7 +21,7 @@ pub struct Confirm {
     /// What must be typed; none = Enter is enough.
     word: Option<String>,
     typed: LineInput,
-    then: Option<Box<dyn FnOnce(&mut Ctx<'_>) + Send>>,
+    then: Option<Yes>,
 }
 
 impl Confirm {

@@ -21,6 +21,9 @@ pub use choose::{Choice, Choose};
 pub use confirm::Confirm;
 pub use press::Press;
 
+/// What is done with what a person gave.
+type Then<T> = Box<dyn FnOnce(T, &mut Ctx<'_>) + Send>;
+
 /// A layer.
 pub enum Layer {
     /// The keys that work.

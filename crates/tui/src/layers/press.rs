@@ -1,6 +1,6 @@
 //! The next key, whatever it means otherwise; for settings. Esc leaves.
 
-use super::Done;
+use super::{Done, Then};
 use crate::event::{Input, What};
 use crate::keymap::Key;
 use crate::state::{Ctx, State};
@@ -14,7 +14,7 @@ use text::Safe;
 /// The layer.
 pub struct Press {
     question: Safe<'static>,
-    then: Option<Box<dyn FnOnce(Key, &mut Ctx<'_>) + Send>>,
+    then: Option<Then<Key>>,
 }
 
 impl Press {

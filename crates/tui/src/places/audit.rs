@@ -77,7 +77,8 @@ impl Place {
     /// Reads the newest entries; those that were read stay.
     pub fn refresh(&mut self, ctx: &mut Ctx<'_>) {
         let page = Page { limit: Some(PAGE), ..Page::default() };
-        let then = |reply: contract::Result<contract::wire::Json<AuditList>>| event(Msg::Newest(reply.map(|json| json.0)));
+        let then =
+            |reply: contract::Result<contract::wire::Json<AuditList>>| event(Msg::Newest(reply.map(|json| json.0)));
         ctx.effects.push(call::<ListAudit>(NoPath {}, page, NoBody, then));
     }
 
@@ -87,7 +88,8 @@ impl Place {
             return;
         };
         let page = Page { limit: Some(PAGE), cursor: Some(cursor), ..Page::default() };
-        let then = |reply: contract::Result<contract::wire::Json<AuditList>>| event(Msg::Older(reply.map(|json| json.0)));
+        let then =
+            |reply: contract::Result<contract::wire::Json<AuditList>>| event(Msg::Older(reply.map(|json| json.0)));
         ctx.effects.push(call::<ListAudit>(NoPath {}, page, NoBody, then));
     }
 
@@ -233,7 +235,8 @@ impl Place {
             .map(|(index, entry)| {
                 let at = entry.at.to_rfc3339().get(..19).map(|at| at.replace('T', " ")).unwrap_or_default();
                 let seq = entry.seq.map_or_else(|| "-".to_owned(), |seq| seq.to_string());
-                let [actor, action, subject] = [&entry.actor, &entry.action, &entry.subject].map(|text| Safe::clean(text));
+                let [actor, action, subject] =
+                    [&entry.actor, &entry.action, &entry.subject].map(|text| Safe::clean(text));
                 let text = text::pad(&row(&seq, &at, &actor, &action, &subject), list.width as usize);
                 Line::styled(text, if index == self.selected { theme.selected } else { theme.text })
             })
@@ -280,13 +283,18 @@ impl Place {
             Some(report) => {
                 let first = report.faults.first().map_or("no reason was given", String::as_str);
                 let more = report.faults.len().saturating_sub(1);
-                let more = if more > 0 { format!(" (and {more} more; `astudio audit verify` lists them)") } else { String::new() };
+                let more = if more > 0 {
+                    format!(" (and {more} more; `astudio audit verify` lists them)")
+                } else {
+                    String::new()
+                };
                 (format!("THE JOURNAL DOES NOT FIT: {}{more}", Safe::clean(first)), theme.bad)
             }
             None => {
                 let more = if self.cursor.is_some() { ", there are older ones" } else { "" };
                 let filter = self.filter.text();
-                let filtered = if filter.is_empty() { String::new() } else { format!(" fit '{}'", Safe::clean(filter)) };
+                let filtered =
+                    if filter.is_empty() { String::new() } else { format!(" fit '{}'", Safe::clean(filter)) };
                 (format!("{len} entries{filtered}{more}"), theme.dim)
             }
         };

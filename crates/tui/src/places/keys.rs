@@ -66,7 +66,8 @@ impl Place {
     pub fn enter(&mut self, ctx: &mut Ctx<'_>) {
         self.refresh(ctx);
         let path = KindPath { kind: "llm-clients".into() };
-        let asked = |reply: contract::Result<contract::wire::Json<Value>>| event(Msg::Providers(reply.map(|json| json.0)));
+        let asked =
+            |reply: contract::Result<contract::wire::Json<Value>>| event(Msg::Providers(reply.map(|json| json.0)));
         ctx.effects.push(call::<GetCatalog>(path, CatalogQuery::default(), NoBody, asked));
     }
 
@@ -229,7 +230,11 @@ mod tests {
         stage.event(event(Msg::Providers(Ok(json!([
             {"provider": "anthropic", "default_model": "m"}, {"provider": "rehearsal"}, {"provider": "groq"}
         ])))));
-        let key = KeyItem { provider: "anthropic".into(), masked: "sk-…cdef".into(), created_at: Micros(1_790_000_000_000_000) };
+        let key = KeyItem {
+            provider: "anthropic".into(),
+            masked: "sk-…cdef".into(),
+            created_at: Micros(1_790_000_000_000_000),
+        };
         stage.event(event(Msg::Listed(Ok(vec![key]))));
         stage
     }

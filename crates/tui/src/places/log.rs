@@ -162,7 +162,11 @@ impl Place {
             let text = if self.bottom.is_none() {
                 format!("{} lines, following", passing.len())
             } else {
-                format!("{} lines, {newer} newer below; {} follows", passing.len(), state.keymap.hint(Action::FollowLog))
+                format!(
+                    "{} lines, {newer} newer below; {} follows",
+                    passing.len(),
+                    state.keymap.hint(Action::FollowLog)
+                )
             };
             frame.render_widget(Line::styled(text, theme.dim), head);
         }
@@ -230,7 +234,8 @@ mod tests {
     use crate::testing::Stage;
 
     fn lines(from: usize, to: usize) -> Event {
-        let lines = (from..to).map(|n| format!("2026 {} line-{n}", if n % 10 == 0 { " WARN " } else { " INFO " })).collect();
+        let lines =
+            (from..to).map(|n| format!("2026 {} line-{n}", if n % 10 == 0 { " WARN " } else { " INFO " })).collect();
         Event::Place(places::Msg::Log(Msg::Lines { from, lines, next: to }))
     }
 
@@ -248,7 +253,11 @@ mod tests {
         stage.event(lines(100, 110));
         assert!(stage.shows("line-109"));
         stage.keys("up up").event(lines(110, 120));
-        assert!(stage.shows("line-107") && !stage.shows("line-108") && stage.shows("12 newer below"), "{:#?}", stage.screen());
+        assert!(
+            stage.shows("line-107") && !stage.shows("line-108") && stage.shows("12 newer below"),
+            "{:#?}",
+            stage.screen()
+        );
         stage.keys("f");
         assert!(stage.shows("line-119"));
         stage.keys("home");
@@ -292,7 +301,11 @@ mod tests {
     #[test]
     fn lines_cannot_steer_the_terminal() {
         let mut stage = stage();
-        stage.event(Event::Place(places::Msg::Log(Msg::Lines { from: 100, lines: vec!["a\u{1b}[2Jb".into()], next: 101 })));
+        stage.event(Event::Place(places::Msg::Log(Msg::Lines {
+            from: 100,
+            lines: vec!["a\u{1b}[2Jb".into()],
+            next: 101,
+        })));
         assert!(stage.screen().iter().all(|line| !line.contains('\u{1b}')));
     }
 }

@@ -306,7 +306,12 @@ fn next(theme: ThemeName) -> ThemeName {
 
 fn press(info: &'static Info, more: bool, ctx: &mut Ctx<'_>) {
     let what = if more { "one more key" } else { "the key" };
-    let question = format!("Press {what} for '{}' ({}).\n{}\n\nEsc leaves it as it is.", info.id, info.context.title(), info.about);
+    let question = format!(
+        "Press {what} for '{}' ({}).\n{}\n\nEsc leaves it as it is.",
+        info.id,
+        info.context.title(),
+        info.about
+    );
     let action = info.action;
     ctx.open.push(Layer::Press(Press::new(question, move |key, ctx| {
         ctx.effects.push(Effect::Send(Box::new(event(Msg::Pressed { action, key, more }))));

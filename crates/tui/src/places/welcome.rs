@@ -254,7 +254,9 @@ mod tests {
         stage.keys("alt-0");
         assert!(stage.shows("A workbench for LLM agents") && stage.shows("Looking for models"));
         stage.event(event(Msg::Found(Vec::new())));
-        assert!(stage.shows("No model was found") && stage.shows("ANTHROPIC_API_KEY") && stage.shows("[providers.NAME]"));
+        assert!(
+            stage.shows("No model was found") && stage.shows("ANTHROPIC_API_KEY") && stage.shows("[providers.NAME]")
+        );
         assert!(stage.shows("d demo world"), "{:#?}", stage.screen());
     }
 
@@ -274,7 +276,8 @@ mod tests {
 
     #[test]
     fn an_agent_is_made_on_the_selected_model_and_the_chat_opened() {
-        let mut stage = stage(&[("anthropic:m", "ANTHROPIC_API_KEY"), ("ollama:qwen3:8b", "Ollama at 127.0.0.1:11434")]);
+        let mut stage =
+            stage(&[("anthropic:m", "ANTHROPIC_API_KEY"), ("ollama:qwen3:8b", "Ollama at 127.0.0.1:11434")]);
         assert!(stage.shows("anthropic:m") && stage.shows("ANTHROPIC_API_KEY"));
         stage.keys("down enter enter");
         assert_eq!(stage.called("agents.create"), 1);
@@ -293,7 +296,9 @@ mod tests {
 
     #[test]
     fn agents_are_named_after_their_model() {
-        for (llm, name) in [("ollama:qwen3:8b", "ollama-qwen3-8b"), ("groq:openai/gpt-oss", "groq-openai-gpt-oss"), ("x:Ä.", "x")] {
+        for (llm, name) in
+            [("ollama:qwen3:8b", "ollama-qwen3-8b"), ("groq:openai/gpt-oss", "groq-openai-gpt-oss"), ("x:Ä.", "x")]
+        {
             assert_eq!(agent_name(llm), name);
         }
     }

@@ -7,9 +7,7 @@ use futures_util::StreamExt;
 
 use super::super::{RehearsalClient, Scripts};
 use super::{Talk, user};
-use crate::{
-    Block, Finish, ModelClient, ModelError, ModelErrorKind, ModelEvent, ModelRequest, Reply,
-};
+use crate::{Block, Finish, ModelClient, ModelError, ModelErrorKind, ModelEvent, ModelRequest, Reply};
 
 fn request(script: &str, said: &str) -> ModelRequest {
     let mut request = Talk::with("greeter").request;
@@ -43,17 +41,9 @@ async fn text_comes_in_words_and_adds_up() {
     assert!(pieces.len() > 10);
     let reply = done(&events);
     assert_eq!(reply.finish, Finish::Stop);
-    assert_eq!(
-        reply.blocks,
-        [Block::Text {
-            text: pieces.concat()
-        }]
-    );
+    assert_eq!(reply.blocks, [Block::Text { text: pieces.concat() }]);
     let usage = reply.usage.unwrap();
-    assert_eq!(
-        usage.output,
-        (pieces.concat().chars().count() as u64).div_ceil(4)
-    );
+    assert_eq!(usage.output, (pieces.concat().chars().count() as u64).div_ceil(4));
     assert!(usage.input > 0 && usage.cached == 0);
 }
 
@@ -111,10 +101,7 @@ async fn failures_come_as_they_are_written() {
     }
     let cut = events(request("chaos", "cut the stream")).await;
     assert!(matches!(cut[0], Ok(ModelEvent::Reasoning(_))));
-    assert!(
-        cut.iter()
-            .any(|event| matches!(event, Ok(ModelEvent::Text(_))))
-    );
+    assert!(cut.iter().any(|event| matches!(event, Ok(ModelEvent::Text(_)))));
 }
 
 #[tokio::test]
@@ -125,18 +112,14 @@ async fn odd_calls_come_as_they_are_written() {
             .blocks
             .iter()
             .filter_map(|block| match block {
-                Block::Call(call) => {
-                    Some((call.id.clone(), call.name.clone(), call.args_text.clone()))
-                }
+                Block::Call(call) => Some((call.id.clone(), call.name.clone(), call.args_text.clone())),
                 _ => None,
             })
             .collect::<Vec<_>>()
     };
     assert_eq!(of("broken arguments").await[0].2, r#"{"order_id": 10"#);
     assert_eq!(of("unknown tool").await[0].1, "no_such_tool");
-    let ids = |calls: Vec<(String, String, String)>| {
-        calls.into_iter().map(|call| call.0).collect::<Vec<_>>()
-    };
+    let ids = |calls: Vec<(String, String, String)>| calls.into_iter().map(|call| call.0).collect::<Vec<_>>();
     assert_eq!(ids(of("same id twice").await), ["twice", "twice"]);
     assert_eq!(ids(of("empty id").await), ["", ""]);
 }
@@ -145,10 +128,7 @@ async fn odd_calls_come_as_they_are_written() {
 async fn pace_is_kept_and_a_dropped_stream_ends() {
     let client = RehearsalClient::new(Arc::new(Scripts::default()));
     let start = Instant::now();
-    let mut stream = client
-        .stream(request("slow-teller", "a story"))
-        .await
-        .unwrap();
+    let mut stream = client.stream(request("slow-teller", "a story")).await.unwrap();
     let before = start.elapsed();
     for _ in 0..4 {
         stream.next().await.unwrap().unwrap();

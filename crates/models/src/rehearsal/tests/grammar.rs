@@ -9,43 +9,24 @@ const DOCUMENTATION: &str = include_str!("../../../../../docs/rehearsal.md");
 
 #[test]
 fn the_example_of_the_documentation_plays() {
-    let yaml = DOCUMENTATION
-        .split_once("```yaml\n")
-        .and_then(|(_, rest)| rest.split_once("```"))
-        .unwrap()
-        .0;
+    let yaml = DOCUMENTATION.split_once("```yaml\n").and_then(|(_, rest)| rest.split_once("```")).unwrap().0;
     let mut talk = Talk::yaml(yaml);
     talk.request.tools = ["parcel_return", "parcel_find"].map(tool).to_vec();
     assert!(talk.say("hello").starts_with("Hello! I look up parcels"));
-    assert_eq!(
-        talk.say("send back 17 and 18, they are damaged"),
-        "I ask for that."
-    );
+    assert_eq!(talk.say("send back 17 and 18, they are damaged"), "I ask for that.");
     assert_eq!(
         talk.asked(),
-        [17, 18].map(|n| (
-            "parcel_return".to_owned(),
-            json!({"parcel": n, "reason": "they are damaged"})
-        ))
+        [17, 18].map(|n| ("parcel_return".to_owned(), json!({"parcel": n, "reason": "they are damaged"})))
     );
     let text = talk.results(&[(r#"{"label":"R-17"}"#, false), ("rejected: too late", true)]);
-    assert_eq!(
-        text,
-        "Parcel 17 goes back with label R-17.\nParcel 18 stays where it is: rejected: too late."
-    );
+    assert_eq!(text, "Parcel 17 goes back with label R-17.\nParcel 18 stays where it is: rejected: too late.");
     talk.say("where is 17?");
     let text = talk.results(&[(r#"{"stops":[{"town":"Ulm"},{"town":"Wien"}]}"#, false)]);
     assert_eq!(text, "Stops of parcel 17:\n- Ulm\n- Wien\n2 so far.");
     talk.say("where is 17?");
-    assert_eq!(
-        talk.results(&[(r#"{"stops":[]}"#, false)]),
-        "Parcel 17 has not left yet."
-    );
+    assert_eq!(talk.results(&[(r#"{"stops":[]}"#, false)]), "Parcel 17 has not left yet.");
     let text = talk.say("sing");
-    assert!(
-        text.contains("not a model") && text.contains("- where is parcel 17?"),
-        "{text}"
-    );
+    assert!(text.contains("not a model") && text.contains("- where is parcel 17?"), "{text}");
 }
 
 #[test]
@@ -84,18 +65,11 @@ fn every_field_is_documented() {
 
 #[test]
 fn words_are_whole_words_in_any_order() {
-    let mut talk = Talk::yaml(&script(
-        "  - when: {words: [cancel|call off, order*]}\n    say: yes\n",
-    ));
+    let mut talk = Talk::yaml(&script("  - when: {words: [cancel|call off, order*]}\n    say: yes\n"));
     for said in ["cancel my ORDER", "orders: call   off!"] {
         assert_eq!(talk.say(said), "yes", "{said}");
     }
-    for said in [
-        "cancellation of order",
-        "call the order",
-        "reorder cancel",
-        "",
-    ] {
+    for said in ["cancellation of order", "call the order", "reorder cancel", ""] {
         assert_ne!(talk.say(said), "yes", "{said}");
     }
 }
@@ -186,11 +160,7 @@ fn lists_from_one_pattern_belong_together() {
     let args: Vec<_> = talk.asked().into_iter().map(|(_, args)| args).collect();
     assert_eq!(
         args,
-        [
-            json!({"k": "a", "v": "1", "all": 1}),
-            json!({"k": "b", "all": 1}),
-            json!({"k": "c", "v": "3", "all": 1})
-        ]
+        [json!({"k": "a", "v": "1", "all": 1}), json!({"k": "b", "all": 1}), json!({"k": "c", "v": "3", "all": 1})]
     );
 }
 
@@ -225,19 +195,11 @@ fn results_choose_what_comes_next() {
     };
     assert_eq!(turn(&[("x", true), ("y", true)]), "all failed");
     assert_eq!(turn(&[("x", true), (r#"{"count":0}"#, false)]), "none");
-    assert_eq!(
-        turn(&[("x", true), (r#"{"count":"0"}"#, false)])
-            .lines()
-            .count(),
-        3
-    );
+    assert_eq!(turn(&[("x", true), (r#"{"count":"0"}"#, false)]).lines().count(), 3);
     assert_eq!(turn(&[("plain text", false), ("{}", false)]), "text text");
     let open = r#"{"rows":[{"state":"open","id":9}]}"#;
     assert_eq!(turn(&[("{}", false), (open, false)]), "op desk_list_orders");
-    assert_eq!(
-        talk.asked(),
-        [("desk_cancel_order".to_owned(), json!({"order_id": 9}))]
-    );
+    assert_eq!(talk.asked(), [("desk_cancel_order".to_owned(), json!({"order_id": 9}))]);
     assert_eq!(talk.results(&[("done", false)]), "third: done for 9");
 }
 
@@ -257,10 +219,7 @@ fn again_goes_on_until_a_rule_fits() {
         assert_eq!(talk.results(&[(r#"{"status":"open"}"#, false)]), "");
         assert_eq!(talk.calls().len(), 1);
     }
-    assert_eq!(
-        talk.results(&[(r#"{"status":"shipped"}"#, false)]),
-        "it left"
-    );
+    assert_eq!(talk.results(&[(r#"{"status":"shipped"}"#, false)]), "it left");
     let ids: std::collections::BTreeSet<_> = talk
         .request
         .messages
@@ -292,16 +251,10 @@ fn texts_at_the_edges() {
 "#,
     ));
     // What was said is never taken for a template.
-    assert_eq!(
-        talk.say("say {{about}} ä"),
-        "[{{about}} ä] {{what}} {{about}} ä 11 }}"
-    );
+    assert_eq!(talk.say("say {{about}} ä"), "[{{about}} ä] {{what}} {{about}} ä 11 }}");
     assert_eq!(talk.say("empty"), "[|a {b]");
     talk.say("call");
-    let text = talk.results(&[(
-        r#"{"a":{"b":1.5},"list":["x",true],"map":{"k":null},"none":null}"#,
-        false,
-    )]);
+    let text = talk.results(&[(r#"{"a":{"b":1.5},"list":["x",true],"map":{"k":null},"none":null}"#, false)]);
     assert_eq!(text, "1.5true x and true 2 {\"k\":null} -");
     let long = format!("say {}", "ü".repeat(5_000));
     let text = talk.say(&long);
@@ -326,10 +279,7 @@ fn a_strange_conversation_is_survived() {
         },
     ];
     let text = talk.answer();
-    assert!(
-        text.contains("`other` failed: the call was never answered"),
-        "{text}"
-    );
+    assert!(text.contains("`other` failed: the call was never answered"), "{text}");
 }
 
 #[test]
@@ -337,31 +287,11 @@ fn mistakes_are_told_with_their_place_and_a_way_out() {
     for (rules, line, part) in [
         ("  - sya: x", 4, "unknown field"),
         ("  - when: {sad: x}\n    say: x", 4, "unknown field"),
-        (
-            "  - say: '{{nme}}'",
-            4,
-            "`nme` is used but never captured here",
-        ),
-        (
-            "  - say: x\n  - when: {said: '(['}\n    say: x",
-            5,
-            "not a regular expression",
-        ),
-        (
-            "  - when: {said: '(?=x)'}\n    say: x",
-            4,
-            "not a regular expression",
-        ),
-        (
-            "  - when: {said: x, words: ['a||b']}\n    say: x",
-            4,
-            "a word is empty",
-        ),
-        (
-            "  - when: {said: '(?<result>x)'}\n    say: x",
-            4,
-            "a meaning of its own",
-        ),
+        ("  - say: '{{nme}}'", 4, "`nme` is used but never captured here"),
+        ("  - say: x\n  - when: {said: '(['}\n    say: x", 5, "not a regular expression"),
+        ("  - when: {said: '(?=x)'}\n    say: x", 4, "not a regular expression"),
+        ("  - when: {said: x, words: ['a||b']}\n    say: x", 4, "a word is empty"),
+        ("  - when: {said: '(?<result>x)'}\n    say: x", 4, "a meaning of its own"),
         ("  - when: {each: 'x'}\n    say: x", 4, "captures nothing"),
         ("  - when: {said: x}", 4, "does nothing"),
         ("  - say: '{{result}}'", 4, "no call came before"),
@@ -369,25 +299,13 @@ fn mistakes_are_told_with_their_place_and_a_way_out() {
         ("  - say: '{{open'", 4, "without its `}}`"),
         ("  - say: '{{A b}}'", 4, "not a path"),
         ("  - say: x\n    then: [{say: y}]", 4, "no call"),
-        (
-            "  - when: {result: {ok: true}}\n    say: x",
-            4,
-            "under `then`",
-        ),
+        ("  - when: {result: {ok: true}}\n    say: x", 4, "under `then`"),
         ("  - each_result: [{say: x}]", 4, "under the `then`"),
-        (
-            "  - call: {tool: a, args: {x: '{{nme}}'}}",
-            4,
-            "never captured",
-        ),
+        ("  - call: {tool: a, args: {x: '{{nme}}'}}", 4, "never captured"),
         ("  - call: {tool: a, args: [1]}", 4, "has to be a map"),
         ("  - call: {tool: a, args: {}, raw: x}", 4, "not both"),
         ("  - call: {tool: ''}", 4, "name the tool"),
-        (
-            "  - call: {tool: a}\n    calls: [{tool: b}]",
-            4,
-            "put all into `calls`",
-        ),
+        ("  - call: {tool: a}\n    calls: [{tool: b}]", 4, "put all into `calls`"),
         (
             "  - when: {each: ['(?<a>x)', '(?<b>y)']}\n    call: {tool: a, args: {a: '{{a}}', b: '{{b}}'}}",
             5,
@@ -406,14 +324,8 @@ fn mistakes_are_told_with_their_place_and_a_way_out() {
     for (yaml, part) in [
         ("name: A b\nabout: x\nrules: [{say: x}]", "`name` has to be"),
         ("name: a\nabout: ''\nrules: [{say: x}]", "`about` is empty"),
-        (
-            "name: a\nabout: x\npace_ms: 60000\nrules: [{say: x}]",
-            "`pace_ms`",
-        ),
-        (
-            "name: a\nabout: x\ntypes: {q: int}\nrules: [{say: x}]",
-            "which nothing captures",
-        ),
+        ("name: a\nabout: x\npace_ms: 60000\nrules: [{say: x}]", "`pace_ms`"),
+        ("name: a\nabout: x\ntypes: {q: int}\nrules: [{say: x}]", "which nothing captures"),
         ("name: a\nname: b\nabout: x\nrules: [{say: x}]", "uplicate"),
         ("name: a", "missing field"),
         ("", ""),

@@ -8,19 +8,14 @@ use super::script;
 fn refused(yaml: &str) -> String {
     let start = Instant::now();
     let text = validate(yaml).unwrap_err().to_string();
-    assert!(
-        start.elapsed() < Duration::from_secs(20),
-        "took {:?}",
-        start.elapsed()
-    );
+    assert!(start.elapsed() < Duration::from_secs(20), "took {:?}", start.elapsed());
     assert!(text.len() < 4_000, "{}", text.len());
     text
 }
 
 #[test]
 fn an_alias_bomb_is_stopped() {
-    let mut yaml =
-        "name: t\nabout: x\ndefaults:\n  a0: &a0 [x, x, x, x, x, x, x, x, x]\n".to_owned();
+    let mut yaml = "name: t\nabout: x\ndefaults:\n  a0: &a0 [x, x, x, x, x, x, x, x, x]\n".to_owned();
     for n in 1..9 {
         let last = n - 1;
         let row = vec![format!("*a{last}"); 9].join(", ");
@@ -32,10 +27,7 @@ fn an_alias_bomb_is_stopped() {
 
 #[test]
 fn deep_nesting_is_stopped() {
-    refused(&script(&format!(
-        "  - call: {{tool: a, args: {{x: {}}}}}",
-        "[".repeat(20_000)
-    )));
+    refused(&script(&format!("  - call: {{tool: a, args: {{x: {}}}}}", "[".repeat(20_000))));
     let mut then = "{say: x}".to_owned();
     for _ in 0..1_000 {
         then = format!("{{call: {{tool: a}}, then: [{then}]}}");
@@ -56,9 +48,7 @@ fn as_much_nesting_as_is_allowed_fits_a_small_stack() {
     }
     let yaml = script(&format!("  - {then}"));
     let thread = std::thread::Builder::new().stack_size(1024 * 1024);
-    let checked = thread
-        .spawn(move || validate(&yaml).map(|s| s.name))
-        .unwrap();
+    let checked = thread.spawn(move || validate(&yaml).map(|s| s.name)).unwrap();
     assert_eq!(checked.join().unwrap().unwrap(), "t");
 }
 
@@ -70,14 +60,9 @@ fn big_patterns_are_stopped() {
     let text = refused(&script(&format!("  - when: {{said: {long}}}\n    say: x")));
     assert!(text.contains("longer than"), "{text}");
     let deep = format!("{}x{}", "(".repeat(400), ")".repeat(400));
-    refused(&script(&format!(
-        "  - when: {{said: '{deep}'}}\n    say: x"
-    )));
+    refused(&script(&format!("  - when: {{said: '{deep}'}}\n    say: x")));
     let many: Vec<_> = (0..300).map(|n| format!("x{n}")).collect();
-    let text = refused(&script(&format!(
-        "  - when: {{said: [{}]}}\n    say: x",
-        many.join(", ")
-    )));
+    let text = refused(&script(&format!("  - when: {{said: [{}]}}\n    say: x", many.join(", "))));
     assert!(text.contains("different patterns"), "{text}");
 }
 
@@ -93,20 +78,8 @@ fn a_pattern_with_nested_repetition_stays_fast() {
 fn size_and_nodes_are_bounded() {
     let text = refused(&script(&format!("  - say: {}", "x".repeat(70_000))));
     assert!(text.contains("64 KiB"), "{text}");
-    refused(&script(&format!(
-        "  - call: {{tool: a, args: {{x: [{}]}}}}",
-        "1,".repeat(11_000)
-    )));
-    for yaml in [
-        "\u{0}",
-        "%YAML 9",
-        "&a *a",
-        "- - - -",
-        "{{{{",
-        "name: !!binary x",
-        "a: 1\n---\nb: 2",
-        "\t",
-    ] {
+    refused(&script(&format!("  - call: {{tool: a, args: {{x: [{}]}}}}", "1,".repeat(11_000))));
+    for yaml in ["\u{0}", "%YAML 9", "&a *a", "- - - -", "{{{{", "name: !!binary x", "a: 1\n---\nb: 2", "\t"] {
         refused(yaml);
     }
 }

@@ -24,25 +24,14 @@ pub(super) struct Talk {
 }
 
 /// The tools of the orders desk.
-const DESK: [&str; 4] = [
-    "desk_list_orders",
-    "desk_get_order",
-    "desk_cancel_order",
-    "desk_refund_order",
-];
+const DESK: [&str; 4] = ["desk_list_orders", "desk_get_order", "desk_cancel_order", "desk_refund_order"];
 
 pub(super) fn tool(name: &str) -> ToolSpec {
-    ToolSpec {
-        name: name.to_owned(),
-        description: "a tool".to_owned(),
-        schema: json!({"type": "object"}),
-    }
+    ToolSpec { name: name.to_owned(), description: "a tool".to_owned(), schema: json!({"type": "object"}) }
 }
 
 pub(super) fn user(text: &str) -> Message {
-    Message::User {
-        text: text.to_owned(),
-    }
+    Message::User { text: text.to_owned() }
 }
 
 impl Talk {
@@ -53,9 +42,7 @@ impl Talk {
 
     /// With a script from a test.
     pub(super) fn yaml(yaml: &str) -> Self {
-        Self::of(std::sync::Arc::new(
-            validate(yaml).unwrap_or_else(|error| panic!("{error}")),
-        ))
+        Self::of(std::sync::Arc::new(validate(yaml).unwrap_or_else(|error| panic!("{error}"))))
     }
 
     fn of(script: std::sync::Arc<Script>) -> Self {
@@ -119,9 +106,7 @@ impl Talk {
     /// The calls of the last answer as `(name, arguments)`.
     pub(super) fn asked(&self) -> Vec<(String, Value)> {
         let calls = self.calls().into_iter();
-        calls
-            .map(|call| (call.name, serde_json::from_str(&call.args_text).unwrap()))
-            .collect()
+        calls.map(|call| (call.name, serde_json::from_str(&call.args_text).unwrap())).collect()
     }
 }
 

@@ -15,14 +15,7 @@ fn one(said: &str, content: &str, is_error: bool) -> String {
 #[test]
 fn a_read_says_what_the_tool_returned() {
     let text = one("what's up with 1020?", ORDER, false);
-    for part in [
-        "1020",
-        "Ada Novak",
-        "2 × Wool blanket",
-        "118.5 EUR",
-        "open",
-        "2026-11-20",
-    ] {
+    for part in ["1020", "Ada Novak", "2 × Wool blanket", "118.5 EUR", "open", "2026-11-20"] {
         assert!(text.contains(part), "{part}: {text}");
     }
 }
@@ -31,33 +24,18 @@ fn a_read_says_what_the_tool_returned() {
 fn an_order_that_is_not_there() {
     let text = one("where is 4040", "order 4040 was not found", true);
     assert!(text.starts_with("There is no order 4040"), "{text}");
-    let text = one(
-        "cancel 4040",
-        r#"{"code":"not_found","message":"no order 4040"}"#,
-        true,
-    );
-    assert!(
-        text.contains("There is no order 4040, so nothing was changed"),
-        "{text}"
-    );
+    let text = one("cancel 4040", r#"{"code":"not_found","message":"no order 4040"}"#, true);
+    assert!(text.contains("There is no order 4040, so nothing was changed"), "{text}");
 }
 
 #[test]
 fn writes_report_what_the_tool_returned() {
-    let done =
-        r#"{"order_id":1007,"status":"cancelled","changed":true,"message":"order 1007 cancelled"}"#;
+    let done = r#"{"order_id":1007,"status":"cancelled","changed":true,"message":"order 1007 cancelled"}"#;
     let text = one("cancel 1007", done, false);
-    assert!(
-        text.starts_with("Done: order 1007 is now cancelled"),
-        "{text}"
-    );
-    let same =
-        r#"{"order_id":1007,"status":"shipped","changed":false,"message":"already shipped"}"#;
+    assert!(text.starts_with("Done: order 1007 is now cancelled"), "{text}");
+    let same = r#"{"order_id":1007,"status":"shipped","changed":false,"message":"already shipped"}"#;
     let text = one("cancel 1007", same, false);
-    assert!(
-        text.starts_with("Nothing was changed on order 1007, it is shipped"),
-        "{text}"
-    );
+    assert!(text.starts_with("Nothing was changed on order 1007, it is shipped"), "{text}");
     assert!(text.contains("already shipped"), "{text}");
 }
 
@@ -66,33 +44,14 @@ fn what_did_not_run_changed_nothing_and_says_why() {
     for (content, parts) in [
         (
             "rejected by a person: customer called again",
-            &[
-                "was rejected",
-                "nothing was changed",
-                "customer called again",
-            ][..],
+            &["was rejected", "nothing was changed", "customer called again"][..],
         ),
-        (
-            "Rejected: the return period has expired",
-            &["was rejected", "the return period has expired"],
-        ),
-        (
-            r#"{"message":"A person rejected this call."}"#,
-            &["was rejected", "nothing was changed"],
-        ),
-        (
-            "nobody answered in time",
-            &["in time", "nothing was changed", "asked for again"],
-        ),
+        ("Rejected: the return period has expired", &["was rejected", "the return period has expired"]),
+        (r#"{"message":"A person rejected this call."}"#, &["was rejected", "nothing was changed"]),
+        ("nobody answered in time", &["in time", "nothing was changed", "asked for again"]),
         ("approval expired", &["in time", "nothing was changed"]),
-        (
-            "the request was withdrawn",
-            &["withdrawn", "nothing was changed"],
-        ),
-        (
-            "database is locked",
-            &["did not work", "nothing was changed", "database is locked"],
-        ),
+        ("the request was withdrawn", &["withdrawn", "nothing was changed"]),
+        ("database is locked", &["did not work", "nothing was changed", "database is locked"]),
         ("", &["did not work", "no reason was given"]),
     ] {
         let text = one("refund 1012, it came broken", content, true);
@@ -115,10 +74,7 @@ fn several_orders_get_a_line_each() {
     let mut talk = Talk::with("orders-desk");
     talk.say("cancel 1003 and 1007 and 4040");
     let text = talk.results(&[
-        (
-            r#"{"order_id":1003,"status":"cancelled","changed":true,"message":"ok"}"#,
-            false,
-        ),
+        (r#"{"order_id":1003,"status":"cancelled","changed":true,"message":"ok"}"#, false),
         ("rejected: keep it", true),
         ("order not found", true),
     ]);
@@ -133,45 +89,26 @@ fn several_orders_get_a_line_each() {
 fn lists_are_shown_counted_and_cut_openly() {
     let list = format!(r#"{{"orders":[{ORDER},{ORDER}],"truncated":false}}"#);
     let text = one("show open orders", &list, false);
-    assert!(
-        text.starts_with("Orders found: 2\n- 1020: 2 × Wool blanket"),
-        "{text}"
-    );
+    assert!(text.starts_with("Orders found: 2\n- 1020: 2 × Wool blanket"), "{text}");
     let list = format!(r#"{{"orders":[{ORDER}],"truncated":true}}"#);
     let text = one("show open orders", &list, false);
     assert!(text.ends_with("the desk cut the list after 1."), "{text}");
-    let text = one(
-        "show open orders",
-        r#"{"orders":[],"truncated":false}"#,
-        false,
-    );
+    let text = one("show open orders", r#"{"orders":[],"truncated":false}"#, false);
     assert_eq!(text, "The desk has no open orders.");
     let text = one("show open orders", "the shop is closed", true);
     assert_eq!(text, "I could not read the orders: the shop is closed.");
     let text = one("show orders", "something else", false);
-    assert!(
-        text.contains("`desk_list_orders` answered: something else"),
-        "{text}"
-    );
+    assert!(text.contains("`desk_list_orders` answered: something else"), "{text}");
 }
 
 #[test]
 fn cancelling_all_open_orders_takes_two_rounds() {
     let mut talk = Talk::with("orders-desk");
     talk.say("cancel all open orders");
-    talk.results(&[(
-        r#"{"orders":[{"order_id":5},{"order_id":6}],"truncated":false}"#,
-        false,
-    )]);
-    assert_eq!(
-        talk.asked(),
-        [5, 6].map(|id| ("desk_cancel_order".to_owned(), json!({"order_id": id})))
-    );
+    talk.results(&[(r#"{"orders":[{"order_id":5},{"order_id":6}],"truncated":false}"#, false)]);
+    assert_eq!(talk.asked(), [5, 6].map(|id| ("desk_cancel_order".to_owned(), json!({"order_id": id}))));
     let text = talk.results(&[
-        (
-            r#"{"order_id":5,"status":"cancelled","changed":true,"message":"done"}"#,
-            false,
-        ),
+        (r#"{"order_id":5,"status":"cancelled","changed":true,"message":"done"}"#, false),
         ("nobody answered in time", true),
     ]);
     assert!(text.contains("order 5 is now cancelled"), "{text}");
@@ -183,10 +120,7 @@ fn cancelling_all_open_orders_takes_two_rounds() {
     let many = json!({"orders": many, "truncated": false}).to_string();
     let text = talk.results(&[(&many, false)]);
     assert!(talk.asked().is_empty());
-    assert!(
-        text.contains("40 calls at once") && text.contains("at most 32"),
-        "{text}"
-    );
+    assert!(text.contains("40 calls at once") && text.contains("at most 32"), "{text}");
 }
 
 #[test]
@@ -195,20 +129,14 @@ fn without_the_tool_nothing_is_pretended() {
     talk.request.tools.clear();
     let text = talk.say("cancel 1007");
     assert!(talk.asked().is_empty());
-    assert!(
-        text.contains("`desk_cancel_order`") && text.contains("I did nothing"),
-        "{text}"
-    );
+    assert!(text.contains("`desk_cancel_order`") && text.contains("I did nothing"), "{text}");
 }
 
 #[test]
 fn the_stock_clerk_counts_and_changes_nothing() {
     let mut talk = Talk::with("stock-clerk");
     talk.say("how many orders are open?");
-    let text = talk.results(&[(
-        r#"{"orders":[{"order_id":5},{"order_id":6}],"truncated":false}"#,
-        false,
-    )]);
+    let text = talk.results(&[(r#"{"orders":[{"order_id":5},{"order_id":6}],"truncated":false}"#, false)]);
     assert_eq!(text, "Number of open orders: 2. Their numbers: 5 and 6.");
     talk.say("how many pieces are in order 1020?");
     let text = talk.results(&[(ORDER, false)]);
@@ -233,14 +161,8 @@ fn the_other_built_in_scripts_do_their_part() {
             "summariser",
             &[
                 ("summarise this", "Paste a text"),
-                (
-                    "# Plan\nWe test.\n- tests\n- release",
-                    "Headings (1):\n- Plan\nList items (2):\n- tests\n- release",
-                ),
-                (
-                    "First we test. Then we ship it.\nDone?",
-                    "- First we test …\n- Then we ship it …\n- Done …",
-                ),
+                ("# Plan\nWe test.\n- tests\n- release", "Headings (1):\n- Plan\nList items (2):\n- tests\n- release"),
+                ("First we test. Then we ship it.\nDone?", "- First we test …\n- Then we ship it …\n- Done …"),
                 ("short", "too short"),
             ],
         ),
@@ -268,10 +190,7 @@ fn the_other_built_in_scripts_do_their_part() {
             "night-watch",
             &[
                 ("handover", "Nothing was logged"),
-                (
-                    "log 02:15 door 4 was open, closed it",
-                    "Logged for 02:15: door 4 was open, closed it",
-                ),
+                ("log 02:15 door 4 was open, closed it", "Logged for 02:15: door 4 was open, closed it"),
                 ("handover", "02:15 door 4 was open"),
             ],
         ),
@@ -306,22 +225,13 @@ fn the_other_built_in_scripts_do_their_part() {
                 ("I cannot sign in", "sign-in"),
             ],
         ),
-        (
-            "faq",
-            &[
-                ("what is an approval?", "exactly that call, once"),
-                ("what is love", "not a model"),
-            ],
-        ),
+        ("faq", &[("what is an approval?", "exactly that call, once"), ("what is love", "not a model")]),
         ("slow-teller", &[("tell me a story", "lighthouse")]),
     ] {
         let mut talk = Talk::with(name);
         for (said, part) in turns {
             let text = talk.say(said);
-            assert!(
-                part.split('|').any(|part| text.contains(part)),
-                "{name}: {said}: {text}"
-            );
+            assert!(part.split('|').any(|part| text.contains(part)), "{name}: {said}: {text}");
         }
     }
 }

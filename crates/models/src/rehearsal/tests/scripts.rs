@@ -13,11 +13,7 @@ fn every_built_in_script_can_be_played() {
     let list = Scripts::default().list();
     assert_eq!(list.len(), BUILT_IN.len());
     for info in list {
-        assert!(
-            info.error.is_none(),
-            "{:?}",
-            info.error.map(|e| e.to_string())
-        );
+        assert!(info.error.is_none(), "{:?}", info.error.map(|e| e.to_string()));
         assert!(info.built_in && !info.about.is_empty() && !info.examples.is_empty());
     }
 }
@@ -28,11 +24,7 @@ fn the_examples_of_built_in_scripts_are_understood() {
         for example in &info.examples {
             let mut talk = super::Talk::with(&info.name);
             let text = talk.say(&example.replace("\\n", "\n"));
-            assert!(
-                !text.contains("none of them fits"),
-                "{}: {example}: {text}",
-                info.name
-            );
+            assert!(!text.contains("none of them fits"), "{}: {example}: {text}", info.name);
         }
         // The teller and the summariser take any text; the others own up.
         if !matches!(info.name.as_str(), "slow-teller" | "summariser") {
@@ -50,11 +42,7 @@ fn a_file_wins_over_a_built_in_script_and_is_read_anew() {
     fs::write(second.path().join("greeter.yaml"), yaml("greeter", "b")).unwrap();
     fs::write(second.path().join("own.yaml"), yaml("own", "a")).unwrap();
     fs::write(second.path().join("Not A Name.yaml"), "x").unwrap();
-    fs::write(
-        second.path().join("broken.yaml"),
-        "name: broken\nabout: x\nrules: [{sya: x}]",
-    )
-    .unwrap();
+    fs::write(second.path().join("broken.yaml"), "name: broken\nabout: x\nrules: [{sya: x}]").unwrap();
     let gone = first.path().join("gone");
     let scripts = Scripts::new(vec![gone, first.path().into(), second.path().into()]);
     assert_eq!(scripts.find("greeter").unwrap().about, "Mine.");
@@ -66,15 +54,8 @@ fn a_file_wins_over_a_built_in_script_and_is_read_anew() {
     assert_eq!(of("broken").error.as_ref().unwrap().line, Some(3));
 
     let before = scripts.find("own").unwrap();
-    assert!(std::sync::Arc::ptr_eq(
-        &before,
-        &scripts.find("own").unwrap()
-    ));
-    fs::write(
-        second.path().join("own.yaml"),
-        yaml("own", "b").replace("Mine.", "New."),
-    )
-    .unwrap();
+    assert!(std::sync::Arc::ptr_eq(&before, &scripts.find("own").unwrap()));
+    fs::write(second.path().join("own.yaml"), yaml("own", "b").replace("Mine.", "New.")).unwrap();
     assert_eq!(scripts.find("own").unwrap().about, "New.");
 }
 
@@ -87,36 +68,20 @@ fn names_lead_nowhere_else() {
     fs::create_dir(inner.join("folder.yaml")).unwrap();
     let scripts = Scripts::new(vec![inner.clone()]);
     let absolute = folder.path().join("secret");
-    for name in [
-        "../secret",
-        "..",
-        "",
-        "a/b",
-        "A",
-        "x.yaml",
-        "a\0b",
-        "ä",
-        absolute.to_str().unwrap(),
-        &"a".repeat(65),
-    ] {
+    for name in ["../secret", "..", "", "a/b", "A", "x.yaml", "a\0b", "ä", absolute.to_str().unwrap(), &"a".repeat(65)]
+    {
         let text = scripts.find(name).unwrap_err().to_string();
         assert!(text.contains("1 to 64 characters"), "{name}: {text}");
     }
     let text = scripts.find("nothing").unwrap_err().to_string();
-    assert!(
-        text.contains("no such script") && text.contains("orders-desk"),
-        "{text}"
-    );
+    assert!(text.contains("no such script") && text.contains("orders-desk"), "{text}");
 
     fs::write(inner.join("other.yaml"), yaml("another", "a")).unwrap();
     fs::write(inner.join("bytes.yaml"), [0xff, 0xfe, 0x00]).unwrap();
     fs::write(inner.join("long.yaml"), "ä".repeat(40_000)).unwrap();
-    for (name, part) in [
-        ("other", "make them the same"),
-        ("bytes", "UTF-8"),
-        ("long", "64 KiB"),
-        ("folder", "cannot be read"),
-    ] {
+    for (name, part) in
+        [("other", "make them the same"), ("bytes", "UTF-8"), ("long", "64 KiB"), ("folder", "cannot be read")]
+    {
         let text = scripts.find(name).unwrap_err().to_string();
         assert!(text.contains(part), "{name}: {text}");
         assert!(!text.contains(folder.path().to_str().unwrap()), "{text}");

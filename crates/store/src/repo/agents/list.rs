@@ -77,30 +77,17 @@ pub struct Ask<'a> {
 ///
 /// # Errors
 /// The storage fails.
-pub fn rows(
-    tx: &mut dyn Tx,
-    partition: &Partition,
-    ask: &Ask<'_>,
-) -> Result<Vec<Head>, StoreError> {
-    let mut sql = Sql {
-        text: format!("select {HEAD} from agents where partition = "),
-        args: Vec::new(),
-    };
+pub fn rows(tx: &mut dyn Tx, partition: &Partition, ask: &Ask<'_>) -> Result<Vec<Head>, StoreError> {
+    let mut sql = Sql { text: format!("select {HEAD} from agents where partition = "), args: Vec::new() };
     sql.bind(partition.as_str());
     sql.reach(ask.reach);
     for term in ask.terms {
         sql.term(term);
     }
-    let (compare, direction) = if ask.descending {
-        ('<', "desc")
-    } else {
-        ('>', "asc")
-    };
+    let (compare, direction) = if ask.descending { ('<', "desc") } else { ('>', "asc") };
     if let Some(after) = ask.after {
         match ask.order {
-            Order::Name => sql
-                .push(&format!(" and name {compare} "))
-                .bind(after.name.as_str()),
+            Order::Name => sql.push(&format!(" and name {compare} ")).bind(after.name.as_str()),
             Order::Updated => sql
                 .push(&format!(" and (updated_at, name) {compare} ("))
                 .bind(after.updated_at.0)
@@ -111,17 +98,12 @@ pub fn rows(
     }
     match ask.order {
         Order::Name => sql.push(&format!(" order by name {direction}")),
-        Order::Updated => sql.push(&format!(
-            " order by updated_at {direction}, name {direction}"
-        )),
+        Order::Updated => sql.push(&format!(" order by updated_at {direction}, name {direction}")),
     };
     if let Some(limit) = ask.limit {
         sql.push(" limit ").bind(limit);
     }
-    tx.query(&sql.text, &sql.args)?
-        .iter_mut()
-        .map(head)
-        .collect()
+    tx.query(&sql.text, &sql.args)?.iter_mut().map(head).collect()
 }
 
 impl Term {
@@ -130,10 +112,9 @@ impl Term {
         match self {
             Term::Owner(owner) => row.owner == *owner,
             Term::Visibility(visibility) => row.visibility == *visibility,
-            Term::Llm(start) => row
-                .llm
-                .as_ref()
-                .is_some_and(|llm| llm.to_lowercase().starts_with(&start.to_lowercase())),
+            Term::Llm(start) => {
+                row.llm.as_ref().is_some_and(|llm| llm.to_lowercase().starts_with(&start.to_lowercase()))
+            }
             Term::Category(category) => row.category == *category,
             Term::Active(active) => row.active == *active,
             Term::Text(text) => {
@@ -167,9 +148,7 @@ impl Sql {
         let Reach::Member { user, groups } = reach else {
             return;
         };
-        self.push(" and (owner = ")
-            .bind(user.as_str())
-            .push(" or visibility = 'tenant'");
+        self.push(" and (owner = ").bind(user.as_str()).push(" or visibility = 'tenant'");
         for group in groups {
             // Groups are kept as a JSON list, so a group stands in it with its quotes.
             let quoted = serde_json::Value::from(group.as_str()).to_string();
@@ -183,22 +162,14 @@ impl Sql {
     fn term(&mut self, term: &Term) {
         match term {
             Term::Owner(owner) => self.push(" and owner = ").bind(owner.as_str()),
-            Term::Visibility(visibility) => {
-                self.push(" and visibility = ").bind(visibility.as_str())
-            }
-            Term::Llm(start) => self
-                .push(" and lower(llm)")
-                .like(&format!("{}%", loose(start))),
+            Term::Visibility(visibility) => self.push(" and visibility = ").bind(visibility.as_str()),
+            Term::Llm(start) => self.push(" and lower(llm)").like(&format!("{}%", loose(start))),
             Term::Category(category) => self.push(" and category = ").bind(category.as_str()),
             Term::Active(true) => self.push(" and status = 'active'"),
             Term::Active(false) => self.push(" and status = 'disabled'"),
             Term::Text(text) => {
                 let pattern = format!("%{}%", loose(text));
-                self.push(" and (lower(name)")
-                    .like(&pattern)
-                    .push(" or lower(description)")
-                    .like(&pattern)
-                    .push(")")
+                self.push(" and (lower(name)").like(&pattern).push(" or lower(description)").like(&pattern).push(")")
             }
         };
     }
@@ -225,9 +196,7 @@ fn loose(text: &str) -> String {
     let mut pattern = String::with_capacity(text.len());
     for c in text.chars() {
         match c {
-            c if c.is_ascii() => {
-                pattern.push_str(&escaped(c.to_ascii_lowercase().encode_utf8(&mut [0; 4])))
-            }
+            c if c.is_ascii() => pattern.push_str(&escaped(c.to_ascii_lowercase().encode_utf8(&mut [0; 4]))),
             _ => pattern.push('%'),
         }
     }

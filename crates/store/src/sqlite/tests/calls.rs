@@ -10,18 +10,10 @@ use super::*;
 async fn parameters_go_by_their_number() {
     let dir = tempfile::tempdir().unwrap();
     let store = open(dir.path());
-    let row = store
-        .read(|tx| tx.query_one("SELECT $2, $1, $2", vals!["one", "two"]))
-        .await;
+    let row = store.read(|tx| tx.query_one("SELECT $2, $1, $2", vals!["one", "two"])).await;
     let row = row.unwrap().unwrap();
-    assert_eq!(
-        (row.str(0), row.str(1), row.str(2)),
-        (Ok("two"), Ok("one"), Ok("two"))
-    );
-    store
-        .write(|tx| tx.exec("INSERT INTO items (n, id) VALUES ($2, $1)", vals!["a", 5]))
-        .await
-        .unwrap();
+    assert_eq!((row.str(0), row.str(1), row.str(2)), (Ok("two"), Ok("one"), Ok("two")));
+    store.write(|tx| tx.exec("INSERT INTO items (n, id) VALUES ($2, $1)", vals!["a", 5])).await.unwrap();
     assert_eq!(stored(&store).await, ["a"]);
 }
 
@@ -47,17 +39,10 @@ async fn wrong_numbers_of_arguments_are_refused() {
 async fn all_kinds_of_values_come_back() {
     let dir = tempfile::tempdir().unwrap();
     let store = open(dir.path());
-    let args = vec![
-        Val::Null,
-        Val::Int(i64::MIN),
-        Val::Real(0.5),
-        Val::Text("ä\u{1F600}".into()),
-        Val::Bytes(vec![0, 255]),
-    ];
+    let args =
+        vec![Val::Null, Val::Int(i64::MIN), Val::Real(0.5), Val::Text("ä\u{1F600}".into()), Val::Bytes(vec![0, 255])];
     let sent = args.clone();
-    let rows = store
-        .read(move |tx| tx.query("SELECT $1, $2, $3, $4, $5", &sent))
-        .await;
+    let rows = store.read(move |tx| tx.query("SELECT $1, $2, $3, $4, $5", &sent)).await;
     assert_eq!(rows, Ok(vec![crate::Row::new(args)]));
 }
 
@@ -101,13 +86,7 @@ async fn a_refused_call_leaves_the_others_of_its_group() {
         ],
     )
     .await;
-    let want = [
-        Ok(()),
-        Err(StoreError::BadNumber),
-        Err(StoreError::Unique),
-        Err(StoreError::Panicked),
-        Ok(()),
-    ];
+    let want = [Ok(()), Err(StoreError::BadNumber), Err(StoreError::Unique), Err(StoreError::Panicked), Ok(())];
     assert_eq!(answers, want);
     assert_eq!(stored(&store).await, ["a", "e"]);
     assert_eq!(ends.load(Ordering::SeqCst), 1, "they shared one group");
@@ -143,23 +122,16 @@ async fn the_first_error_poisons_the_call() {
 async fn other_broken_rules_are_not_taken_for_a_double_key() {
     let dir = tempfile::tempdir().unwrap();
     let store = open(dir.path());
-    let null = store
-        .write(|tx| tx.exec("INSERT INTO items (id, n) VALUES ($1, NULL)", vals!["a"]))
-        .await;
+    let null = store.write(|tx| tx.exec("INSERT INTO items (id, n) VALUES ($1, NULL)", vals!["a"])).await;
     assert!(matches!(null, Err(StoreError::Constraint { .. })));
     let foreign = store
         .write(|tx| {
             insert(tx, "a", 1)?;
-            tx.exec(
-                "INSERT INTO parts (item, strict_item) VALUES ('a', 'no')",
-                &[],
-            )
+            tx.exec("INSERT INTO parts (item, strict_item) VALUES ('a', 'no')", &[])
         })
         .await;
     assert!(matches!(foreign, Err(StoreError::Constraint { .. })));
-    let kind = store
-        .write(|tx| tx.exec("INSERT INTO items (id, n) VALUES ('a', 'text')", &[]))
-        .await;
+    let kind = store.write(|tx| tx.exec("INSERT INTO items (id, n) VALUES ('a', 'text')", &[])).await;
     assert!(matches!(kind, Err(StoreError::Constraint { .. })));
 }
 
@@ -172,10 +144,7 @@ async fn a_failed_commit_fails_the_whole_group_and_the_next_works() {
         &store,
         vec![
             Box::new(|tx| insert(tx, "a", 1)),
-            Box::new(|tx| {
-                tx.exec("INSERT INTO parts (item) VALUES ('no')", &[])
-                    .map(drop)
-            }),
+            Box::new(|tx| tx.exec("INSERT INTO parts (item) VALUES ('no')", &[]).map(drop)),
             Box::new(|_| Err(StoreError::BadNumber)),
         ],
     )
@@ -206,12 +175,7 @@ async fn the_groups_end_is_part_of_the_group() {
         match n.map_or(Ok(0), |row| row.int(0))? {
             3 => panic!("on purpose"),
             2 => tx.exec("INSERT INTO nowhere VALUES (1)", &[]).map(drop),
-            n => tx
-                .exec(
-                    "INSERT INTO tallies VALUES ($1, $2)",
-                    vals![n.to_string(), n],
-                )
-                .map(drop),
+            n => tx.exec("INSERT INTO tallies VALUES ($1, $2)", vals![n.to_string(), n]).map(drop),
         }
     }));
     assert!(set);
@@ -227,15 +191,11 @@ async fn the_groups_end_is_part_of_the_group() {
         .await;
     assert_eq!(refused, Err(StoreError::BadNumber));
     for n in [1, 2] {
-        let answer = store
-            .write(move |tx| (0..n).try_for_each(|i| insert(tx, &format!("x{i}"), i)))
-            .await;
+        let answer = store.write(move |tx| (0..n).try_for_each(|i| insert(tx, &format!("x{i}"), i))).await;
         assert!(matches!(answer, Err(StoreError::Unavailable { .. })), "{n}");
     }
     assert_eq!(stored(&store).await, ["a"]);
-    let tally = store
-        .read(|tx| tx.query("SELECT n FROM tallies", &[]))
-        .await;
+    let tally = store.read(|tx| tx.query("SELECT n FROM tallies", &[])).await;
     assert_eq!(tally.unwrap().len(), 1);
 }
 
@@ -311,9 +271,7 @@ async fn many_callers_share_commits() {
     for caller in callers.collect::<Vec<_>>() {
         caller.await.unwrap();
     }
-    let n = store
-        .read(|tx| tx.query_one("SELECT n FROM items", &[]))
-        .await;
+    let n = store.read(|tx| tx.query_one("SELECT n FROM items", &[])).await;
     assert_eq!(n.unwrap().unwrap().int(0), Ok(64 * 20));
     let ends = ends.load(Ordering::SeqCst);
     assert!(ends < 64 * 20 / 2, "{ends} groups");

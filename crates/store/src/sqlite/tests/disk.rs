@@ -12,8 +12,7 @@ async fn a_full_database_fails_the_group_and_not_the_store() {
     let limit = |tx: &mut dyn Tx| {
         let pages = tx.query_one("PRAGMA page_count", &[])?;
         let pages = pages.map_or(Ok(0), |row| row.int(0))? + 20;
-        tx.query(&format!("PRAGMA max_page_count = {pages}"), &[])
-            .map(drop)
+        tx.query(&format!("PRAGMA max_page_count = {pages}"), &[]).map(drop)
     };
     store.write(limit).await.unwrap();
     let put = |n: i64, size: usize| -> Write {
@@ -58,10 +57,7 @@ pub(super) async fn fill(store: Store) {
     let mut refused = 0;
     for i in 0..400i64 {
         let put = move |tx: &mut dyn Tx| {
-            tx.exec(
-                "INSERT INTO items VALUES ($1, $2, $3)",
-                vals![i.to_string(), i, "y".repeat(20_000)],
-            )
+            tx.exec("INSERT INTO items VALUES ($1, $2, $3)", vals![i.to_string(), i, "y".repeat(20_000)])
         };
         match store.write(put).await {
             Ok(_) => super::processes::say(&format!("ok {i}")),

@@ -43,8 +43,7 @@ fn open_patient(path: &Path) -> Store {
 }
 
 pub(crate) fn insert(tx: &mut dyn Tx, id: &str, n: i64) -> Result<(), StoreError> {
-    tx.exec("INSERT INTO items (id, n) VALUES ($1, $2)", vals![id, n])
-        .map(drop)
+    tx.exec("INSERT INTO items (id, n) VALUES ($1, $2)", vals![id, n]).map(drop)
 }
 
 pub(crate) fn ids(tx: &mut dyn Tx) -> Result<Vec<String>, StoreError> {
@@ -101,8 +100,5 @@ async fn together(store: &Store, calls: Vec<Write>) -> Vec<Answer> {
 
 /// Polls once; answers whether the future is still waiting.
 async fn still_waits<F: Future + Unpin>(f: &mut F) -> bool {
-    std::future::poll_fn(|cx| {
-        std::task::Poll::Ready(std::pin::Pin::new(&mut *f).poll(cx).is_pending())
-    })
-    .await
+    std::future::poll_fn(|cx| std::task::Poll::Ready(std::pin::Pin::new(&mut *f).poll(cx).is_pending())).await
 }

@@ -13,11 +13,7 @@ const HOME: &str = "ASTUDIO_STORE_TEST_HOME";
 pub(super) fn child(mut launcher: Command, role: &str, home: &Path) -> Command {
     launcher
         .arg(std::env::current_exe().unwrap())
-        .args([
-            "--exact",
-            "sqlite::tests::processes::in_child",
-            "--nocapture",
-        ])
+        .args(["--exact", "sqlite::tests::processes::in_child", "--nocapture"])
         .env(ROLE, role)
         .env(HOME, home)
         .stdin(Stdio::null())
@@ -37,9 +33,7 @@ pub(super) fn say(text: &str) {
 }
 
 fn lines(child: &mut Child) -> impl Iterator<Item = String> + use<> {
-    BufReader::new(child.stdout.take().unwrap())
-        .lines()
-        .map_while(Result::ok)
+    BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok)
 }
 
 /// The child's side; without a role it has nothing to do.
@@ -74,14 +68,8 @@ async fn count(store: Store) {
         let add = move |tx: &mut dyn Tx| {
             let n = tx.query_one("SELECT n FROM items WHERE id = 'shared'", &[])?;
             let n = n.map_or(Ok(0), |row| row.int(0))? + 1;
-            tx.exec(
-                "INSERT INTO items (id, n) VALUES ('shared', $1) ON CONFLICT (id) DO UPDATE SET n = $1",
-                vals![n],
-            )?;
-            tx.exec(
-                "INSERT INTO tallies VALUES ($1, 1) ON CONFLICT (writer) DO UPDATE SET n = n + 1",
-                vals![me],
-            )
+            tx.exec("INSERT INTO items (id, n) VALUES ('shared', $1) ON CONFLICT (id) DO UPDATE SET n = $1", vals![n])?;
+            tx.exec("INSERT INTO tallies VALUES ($1, 1) ON CONFLICT (writer) DO UPDATE SET n = n + 1", vals![me])
         };
         store.write(add).await.unwrap();
     }
@@ -89,10 +77,7 @@ async fn count(store: Store) {
 
 async fn one_by_one(store: Store) {
     for i in 0..1000i64 {
-        store
-            .write(move |tx| insert(tx, &format!("{i:06}"), i))
-            .await
-            .unwrap();
+        store.write(move |tx| insert(tx, &format!("{i:06}"), i)).await.unwrap();
         say(&format!("ok {i:06}"));
     }
 }
@@ -128,13 +113,9 @@ async fn two_processes_write_at_once_and_lose_nothing() {
         assert!(out.status.success(), "{out:?}");
     }
     let store = open(dir.path());
-    let shared = store
-        .read(|tx| tx.query_one("SELECT n FROM items WHERE id = 'shared'", &[]))
-        .await;
+    let shared = store.read(|tx| tx.query_one("SELECT n FROM items WHERE id = 'shared'", &[])).await;
     assert_eq!(shared.unwrap().unwrap().int(0), Ok(2 * COUNTS));
-    let tallies = store
-        .read(|tx| tx.query("SELECT n FROM tallies", &[]))
-        .await;
+    let tallies = store.read(|tx| tx.query("SELECT n FROM tallies", &[])).await;
     let tallies: Vec<_> = tallies.unwrap().iter().map(|row| row.int(0)).collect();
     assert_eq!(tallies, [Ok(COUNTS), Ok(COUNTS)]);
 }
@@ -211,11 +192,7 @@ async fn a_kill_in_mid_group_keeps_what_was_acknowledged_and_no_half_call() {
 #[cfg(feature = "failpoints")]
 #[tokio::test]
 async fn a_kill_around_the_commit_is_all_or_nothing() {
-    for (fault, more) in [
-        ("before_commit@5=kill", 0),
-        ("after_commit@5=kill", 1),
-        ("after_commit@5=abort", 1),
-    ] {
+    for (fault, more) in [("before_commit@5=kill", 0), ("after_commit@5=kill", 1), ("after_commit@5=abort", 1)] {
         let dir = tempfile::tempdir().unwrap();
         let mut child = child(Command::new("env"), "one by one", dir.path());
         let out = child.env("ASTUDIO_FAULT", fault).output().unwrap();

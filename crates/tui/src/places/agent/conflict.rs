@@ -127,7 +127,9 @@ impl Conflict {
         };
         // Long texts differ somewhere: each is shown from the first line in which they do.
         let skip = same_lines([&row.mine, &row.theirs, &row.base]);
-        for (part, (title, value)) in parts.into_iter().zip([("mine", &row.mine), ("theirs", &row.theirs), ("before", &row.base)]) {
+        for (part, (title, value)) in
+            parts.into_iter().zip([("mine", &row.mine), ("theirs", &row.theirs), ("before", &row.base)])
+        {
             let mut lines = vec![Line::styled(title, theme.strong)];
             if skip > 0 {
                 lines.push(Line::styled(format!("… {skip} lines alike"), theme.dim));

@@ -101,7 +101,8 @@ impl Place {
         let offer = self.offer.as_ref()?;
         let (take, forget) = (state.keymap.hint(Action::TakeKept), state.keymap.hint(Action::ForgetKept));
         let names: Vec<&str> = offer.fields.keys().map(String::as_str).collect();
-        let text = format!("Unsaved text is kept: {take} takes it, {forget} forgets it ({})", Safe::clean(&names.join(", ")));
+        let text =
+            format!("Unsaved text is kept: {take} takes it, {forget} forgets it ({})", Safe::clean(&names.join(", ")));
         Some((text, state.theme.warn))
     }
 
@@ -122,5 +123,6 @@ impl Place {
 }
 
 fn one_line(frame: &mut Frame<'_>, area: Rect, text: &str, style: Style) {
-    frame.render_widget(Paragraph::new(Line::styled(text::truncate(text, area.width.into()).into_owned(), style)), area);
+    frame
+        .render_widget(Paragraph::new(Line::styled(text::truncate(text, area.width.into()).into_owned(), style)), area);
 }

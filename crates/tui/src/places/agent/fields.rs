@@ -12,7 +12,8 @@ const PARAMS: [&str; 4] = ["temperature", "max_tokens", "top_k", "top_p"];
 
 fn number(key: &str, label: &str, integer: bool, min: Bound, max: Option<f64>, help: &str) -> Field {
     let max = max.map(|at| Bound { at, exclusive: false });
-    Field::new(key, label, Kind::Number { min: Some(min), max, integer }).help(format!("{help} Empty: the provider's own."))
+    Field::new(key, label, Kind::Number { min: Some(min), max, integer })
+        .help(format!("{help} Empty: the provider's own."))
 }
 
 fn common() -> (Vec<Field>, Vec<Field>, Field) {
@@ -20,8 +21,9 @@ fn common() -> (Vec<Field>, Vec<Field>, Field) {
     let from = Bound { at: 0.0, exclusive: false };
     let head = vec![
         Field::new("description", "description", Kind::Text).help("What it is for, for people."),
-        Field::new("llm", "llm", Kind::Choice { options: Vec::new(), free: true })
-            .help("provider:model, or a provider alone. The choices are those of the catalogue; other text is taken too."),
+        Field::new("llm", "llm", Kind::Choice { options: Vec::new(), free: true }).help(
+            "provider:model, or a provider alone. The choices are those of the catalogue; other text is taken too.",
+        ),
         Field::new("category", "category", Kind::Text).help("a-z, 0-9, '_' and '-'. Empty: general."),
     ];
     let params = vec![
@@ -30,17 +32,15 @@ fn common() -> (Vec<Field>, Vec<Field>, Field) {
         number("top_k", "top_k", true, above, None, "Above 0."),
         number("top_p", "top_p", false, above, Some(1.0), "Above 0, at most 1."),
     ];
-    let prompt = Field::new(PROMPT, "system prompt", Kind::Multiline).help("What the model is told before everything else.");
+    let prompt =
+        Field::new(PROMPT, "system prompt", Kind::Multiline).help("What the model is told before everything else.");
     (head, params, prompt)
 }
 
 /// Values of an agent by the keys of its fields; the definition's only where it is shown.
 pub(super) fn values(item: &AgentItem) -> Vec<(&'static str, Value)> {
-    let mut values = vec![
-        ("description", json!(item.description)),
-        ("llm", json!(item.llm)),
-        ("category", json!(item.category)),
-    ];
+    let mut values =
+        vec![("description", json!(item.description)), ("llm", json!(item.llm)), ("category", json!(item.category))];
     if let Some(definition) = &item.definition {
         let params = &definition.model_params;
         values.extend([
@@ -101,13 +101,13 @@ pub(super) fn fill(form: &mut Form, item: &AgentItem) -> Option<String> {
         form.set(key, value);
     }
     let Some(definition) = &item.definition else {
-        return Some("Its prompt, parameters and tools are shown to those who manage it only, so they are not copied.".into());
+        return Some("prompt, parameters, tools (for its managers only)".into());
     };
     let (slugs, others): (Vec<Value>, Vec<Value>) = definition.tools.iter().cloned().partition(Value::is_string);
     if !slugs.is_empty() {
         form.set("tools", Value::Array(slugs));
     }
-    (!others.is_empty()).then(|| format!("{} of its tools are more than a name and are not copied.", others.len()))
+    (!others.is_empty()).then(|| format!("tools that are more than a name ({})", others.len()))
 }
 
 fn text(value: Option<&Value>) -> Patch<String> {

@@ -41,16 +41,16 @@ impl Kept {
     /// Reads what was kept for this agent and person; none when it is of others or cannot be read.
     pub fn read(text: &str, agent: Option<&str>, me: Option<&Me>) -> Option<Self> {
         let kept: Self = serde_json::from_str(text).ok()?;
-        let mine = me.is_none_or(|me| {
-            kept.user.as_ref().is_none_or(|user| *user == me.user_id && kept.tenant == me.tenant)
-        });
+        let mine =
+            me.is_none_or(|me| kept.user.as_ref().is_none_or(|user| *user == me.user_id && kept.tenant == me.tenant));
         (mine && kept.agent.as_deref() == agent).then_some(kept)
     }
 
     /// Leaves only what differs from the form.
     pub fn without_what_stands(mut self, form: &Form) -> Self {
         self.fields.retain(|key, value| {
-            form.field(key).is_some_and(|field| !field.read_only && field.value.as_ref().unwrap_or(&Value::Null) != value)
+            form.field(key)
+                .is_some_and(|field| !field.read_only && field.value.as_ref().unwrap_or(&Value::Null) != value)
         });
         self
     }

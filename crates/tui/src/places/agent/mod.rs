@@ -3,7 +3,9 @@
 mod conflict;
 mod draw;
 mod fields;
+mod keeping;
 mod kept;
+mod saving;
 #[cfg(test)]
 mod tests;
 
@@ -18,11 +20,11 @@ use crate::state::Ctx;
 use crate::unsaved;
 use crate::widgets::Line as LineInput;
 use conflict::Conflict;
-use contract::ops::agents::{AgentCreated, AgentItem, CreateAgent, GetAgent, OptionalNamePath, PatchAgent};
+use contract::ops::agents::{AgentCreated, AgentItem, GetAgent};
 use contract::ops::catalog::{CatalogQuery, GetCatalog, KindPath};
 use contract::ops::common::NamePath;
 use contract::wire::{Json, NoBody, NoQuery};
-use contract::{Code, Result, StudioError};
+use contract::{Result, StudioError};
 use fields::PROMPT;
 use kept::Kept;
 use serde_json::Value;
@@ -286,7 +288,9 @@ impl Place {
             Msg::Saved { ticket, reply, .. } if ticket == self.ticket => self.saved(reply, ctx),
             Msg::Saved { name, reply, .. } => match reply {
                 Ok(_) => ctx.tell(format!("'{name}' is saved.")),
-                Err(error) => ctx.complain(format!("'{name}' was not saved, what was typed is kept: {}", error.message)),
+                Err(error) => {
+                    ctx.complain(format!("'{name}' was not saved, what was typed is kept: {}", error.message))
+                }
             },
             Msg::Created { ticket, reply } => self.created(ticket, reply, ctx),
             Msg::Theirs { ticket, reply } if ticket == self.ticket => self.meet(reply, ctx),
@@ -309,7 +313,9 @@ impl Place {
                 }
                 Err(why) => ctx.complain(why),
             },
-            Msg::Edited { text: Ok(_), .. } => ctx.complain("Another agent is open now; the edited prompt was not taken over."),
+            Msg::Edited { text: Ok(_), .. } => {
+                ctx.complain("Another agent is open now; the edited prompt was not taken over.")
+            }
             _ => {}
         }
     }
@@ -318,15 +324,17 @@ impl Place {
         if let Subject::Like(name) = &self.subject {
             self.form = fields::new();
             self.class = item.definition.as_ref().map(|definition| definition.bot_class.clone());
-            let left_out = fields::fill(&mut self.form, &item);
-            ctx.tell(format!("A new agent like '{name}'. {}", left_out.unwrap_or_default()));
+            if let Some(left_out) = fields::fill(&mut self.form, &item) {
+                ctx.complain(format!("Not copied from '{name}': {left_out}."));
+            }
             self.ask_choices(ctx);
         } else if self.is_unsaved() {
             // Somebody typed while it was read; what is stored now comes up when it is saved.
             return;
         } else {
             self.version = item.version;
-            let same_fields = self.item.as_ref().is_some_and(|old| old.definition.is_some() == item.definition.is_some());
+            let same_fields =
+                self.item.as_ref().is_some_and(|old| old.definition.is_some() == item.definition.is_some());
             if same_fields {
                 for (key, value) in fields::values(&item) {
                     self.form.set_base(key, Some(value));
@@ -339,206 +347,6 @@ impl Place {
         self.item = Some(Box::new(item));
         self.lock(ctx);
         self.make_offer(ctx);
-    }
-
-    /// Offers what was kept, once the form is there and as far as it says something else.
-    fn make_offer(&mut self, ctx: &mut Ctx<'_>) {
-        if self.form.fields().is_empty() || self.locked.is_some() {
-            return;
-        }
-        let Some(text) = self.found.take() else { return };
-        let Some(kept) = Kept::read(&text, self.subject.agent(), ctx.me) else { return };
-        let kept = kept.without_what_stands(&self.form);
-        if !kept.fields.is_empty() {
-            self.offer = Some(kept);
-        } else if !self.form.is_dirty() {
-            ctx.effects.push(Effect::KeepUnsaved { key: self.subject.key(), text: None });
-        }
-    }
-
-    fn take_offer(&mut self, ctx: &mut Ctx<'_>) {
-        let Some(kept) = self.offer.take() else { return ctx.tell("No unsaved text is kept for this agent.") };
-        let moved_on = self.subject.agent().is_some() && kept.version != self.version;
-        for (key, value) in kept.fields {
-            if moved_on && let Some(base) = kept.base.get(&key) {
-                self.form.set_base(&key, Some(base.clone()));
-            }
-            self.form.set(&key, value);
-        }
-        if moved_on {
-            // Based on what it was typed on, so that saving compares it with what others stored since.
-            self.version = kept.version;
-        }
-        self.changed(ctx);
-    }
-
-    /// Keeps what is typed and not saved.
-    pub fn keep(&mut self, ctx: &mut Ctx<'_>) {
-        if self.subject == Subject::Nothing || self.locked.is_some() {
-            return;
-        }
-        let dirty = self.form.is_dirty();
-        if !dirty && (!self.was_kept || self.offer.is_some()) {
-            return;
-        }
-        let text = dirty.then(|| {
-            let mut kept = Kept::of(&self.form, self.subject.agent(), ctx.me, self.version);
-            if let Some(offer) = &self.offer {
-                kept = offer.clone().under(kept);
-            }
-            serde_json::to_string(&kept).unwrap_or_default()
-        });
-        self.was_kept = text.is_some();
-        ctx.effects.push(Effect::KeepUnsaved { key: self.subject.key(), text });
-    }
-
-    /// Something was typed: it is kept soon, wherever the person goes until then.
-    fn changed(&mut self, ctx: &mut Ctx<'_>) {
-        if std::mem::replace(&mut self.keeping, true) {
-            return;
-        }
-        let ticket = self.ticket;
-        ctx.effects.push(Effect::Host {
-            run: Box::new(move |_| {
-                Box::pin(async move {
-                    tokio::time::sleep(std::time::Duration::from_millis(KEEP_MS)).await;
-                    event(Msg::Keep { ticket })
-                })
-            }),
-        });
-    }
-
-    fn save(&mut self, ctx: &mut Ctx<'_>) {
-        if self.saving {
-            return ctx.tell("It is being saved.");
-        }
-        if let Some(why) = &self.locked {
-            return ctx.complain(format!("Nothing can be saved: {why}."));
-        }
-        if self.form.fields().is_empty() {
-            return;
-        }
-        if let Some(conflict) = &self.conflict {
-            if !conflict.is_decided() {
-                return ctx.complain("Take mine or theirs for each field first.");
-            }
-            conflict.settle(&mut self.form);
-            self.rebase(ctx);
-        }
-        if !self.subject.is_new() && !self.form.is_dirty() {
-            return ctx.tell("Nothing was changed, so nothing was sent.");
-        }
-        if !self.form.check() {
-            return ctx.complain("Nothing was sent: see the marked field.");
-        }
-        let ticket = self.ticket;
-        self.saving = true;
-        ctx.effects.push(match self.subject.agent() {
-            Some(name) => {
-                let (path, name) = (NamePath { name: name.to_owned() }, name.to_owned());
-                let body = fields::patch(&self.form, self.version);
-                call::<PatchAgent>(path, NoQuery, body, move |reply| event(Msg::Saved { ticket, name, reply }))
-            }
-            None => {
-                let body = fields::create(&self.form, self.class.as_deref());
-                call::<CreateAgent>(OptionalNamePath::default(), NoQuery, body, move |reply| {
-                    event(Msg::Created { ticket, reply })
-                })
-            }
-        });
-    }
-
-    fn saved(&mut self, reply: Result<Json<AgentItem>>, ctx: &mut Ctx<'_>) {
-        self.saving = false;
-        match reply {
-            Ok(Json(item)) => {
-                for (key, value) in fields::values(&item) {
-                    self.form.set_base(key, Some(value));
-                }
-                self.version = item.version;
-                let version = item.version.map(|version| format!(" as version {version}")).unwrap_or_default();
-                ctx.tell(format!("'{}' is saved{version}.", item.name));
-                self.item = Some(Box::new(item));
-                self.confirmed(ctx);
-            }
-            Err(error) if error.code == Code::VersionConflict => {
-                if let Some(name) = self.subject.agent() {
-                    let ticket = self.ticket;
-                    self.saving = true;
-                    ctx.effects.push(get(name, move |reply| Msg::Theirs { ticket, reply }));
-                }
-            }
-            Err(error) => self.refused(&error, ctx),
-        }
-    }
-
-    /// It is stored: what was kept is not needed any more, but for what was typed meanwhile.
-    fn confirmed(&mut self, ctx: &mut Ctx<'_>) {
-        if self.form.is_dirty() {
-            self.keep(ctx);
-        } else if self.offer.is_none() {
-            self.was_kept = false;
-            ctx.effects.push(Effect::KeepUnsaved { key: self.subject.key(), text: None });
-        }
-    }
-
-    fn refused(&mut self, error: &StudioError, ctx: &mut Ctx<'_>) {
-        self.keep(ctx);
-        if fields::blame(&mut self.form, error) {
-            ctx.complain("It was not saved: see the marked field.");
-        } else {
-            ctx.complain(&error.message);
-        }
-    }
-
-    fn created(&mut self, ticket: u64, reply: Result<Json<AgentCreated>>, ctx: &mut Ctx<'_>) {
-        let here = ticket == self.ticket;
-        match reply {
-            Ok(Json(created)) => {
-                ctx.tell(format!("'{}' is created. {}", created.name, created.warnings.join(" ")));
-                if here {
-                    ctx.effects.push(Effect::KeepUnsaved { key: self.subject.key(), text: None });
-                    // Nothing of it is unsaved any more, so that opening keeps nothing.
-                    *self = Self { ticket: self.ticket, ..Self::default() };
-                    self.open(Some(created.name), ctx);
-                }
-            }
-            Err(error) if here => {
-                self.saving = false;
-                self.refused(&error, ctx);
-            }
-            Err(error) => ctx.complain(&error.message),
-        }
-    }
-
-    /// Somebody else saved first: compares what they stored.
-    fn meet(&mut self, reply: Result<Json<AgentItem>>, ctx: &mut Ctx<'_>) {
-        self.saving = false;
-        match reply {
-            Ok(Json(item)) => {
-                let conflict = Conflict::new(&self.form, Box::new(item));
-                self.search = None;
-                if conflict.is_none() {
-                    conflict.settle(&mut self.form);
-                    self.conflict = Some(conflict);
-                    self.rebase(ctx);
-                    ctx.tell("Somebody changed other fields meanwhile; they are taken over. Save again to store yours.");
-                } else {
-                    self.conflict = Some(conflict);
-                }
-            }
-            Err(error) => ctx.complain(&error.message),
-        }
-    }
-
-    /// The settled conflict's version is the one to change now.
-    fn rebase(&mut self, ctx: &mut Ctx<'_>) {
-        if let Some(conflict) = self.conflict.take() {
-            self.version = conflict.theirs.version;
-            self.item = Some(conflict.theirs);
-            self.lock(ctx);
-            self.keep(ctx);
-        }
     }
 
     /// Takes an action.
@@ -598,8 +406,9 @@ impl Place {
                 self.search = None;
                 self.form.find(PROMPT, "", false, true);
             }
-            Action::LayerEnter | Action::LayerDown | Action::LayerUp if !text.is_empty() => {
-                if !self.form.find(PROMPT, &text, action == Action::LayerUp, false) {
+            Action::LayerEnter | Action::LayerDown | Action::LayerUp => {
+                let back = action == Action::LayerUp;
+                if !text.is_empty() && !self.form.find(PROMPT, &text, back, false) {
                     ctx.complain(format!("'{text}' is not in the prompt."));
                 }
             }

@@ -93,7 +93,7 @@ fn thousands(n: usize) -> String {
     let digits = n.to_string();
     let mut out = String::new();
     for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at) % 3 == 0 {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
             out.push(',');
         }
         out.push(digit);
@@ -136,7 +136,8 @@ impl Place {
             // The field keeps half of the line, so that one sees what one types.
             let room = text::width(&error).min(usize::from(area.width / 2)) as u16;
             let [field, said] = Layout::horizontal([Constraint::Min(1), Constraint::Length(room)]).areas(area);
-            frame.render_widget(Paragraph::new(text::truncate(&error, room.into()).into_owned()).style(theme.bad), said);
+            frame
+                .render_widget(Paragraph::new(text::truncate(&error, room.into()).into_owned()).style(theme.bad), said);
             return self.filter.draw(frame, field, "/ ", theme.text);
         }
         let mut spans = vec![Span::styled(self.count(), theme.strong)];
@@ -175,7 +176,8 @@ impl Place {
         let [head, body] = Layout::vertical([Constraint::Length(1), Constraint::Min(0)]).areas(area);
         self.height.set(body.height);
         let columns = columns(area.width.saturating_sub(1));
-        let titles: Vec<String> = columns.iter().map(|(column, title, width)| text::pad(&self.title(*column, title), *width)).collect();
+        let titles: Vec<String> =
+            columns.iter().map(|(column, title, width)| text::pad(&self.title(*column, title), *width)).collect();
         frame.render_widget(Paragraph::new(format!(" {}", titles.join(" "))).style(theme.dim), head);
         let height = usize::from(body.height);
         if height == 0 {
@@ -270,7 +272,15 @@ fn detail_lines(item: &AgentItem) -> Vec<(&'static str, String)> {
         ("description", or_none(&item.description)),
         ("llm", or_none(&item.llm)),
         ("owner", format!("{} · {you} ({}) · visible: {}", or_none(&item.owner), clean(&item.access), clean(&seen))),
-        ("kind", format!("{} · {} · updated {}", clean(&item.class_name), or_none(&item.category), item.updated_at.map_or_else(|| "–".into(), minute))),
+        (
+            "kind",
+            format!(
+                "{} · {} · updated {}",
+                clean(&item.class_name),
+                or_none(&item.category),
+                item.updated_at.map_or_else(|| "–".into(), minute)
+            ),
+        ),
     ];
     let Some(definition) = &item.definition else {
         lines.push(("definition", "is shown to those who manage the agent".into()));

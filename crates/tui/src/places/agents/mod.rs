@@ -98,7 +98,7 @@ pub enum Msg {
         /// Which.
         name: String,
         /// What came.
-        reply: Result<Json<AgentItem>>,
+        reply: Result<Box<AgentItem>>,
     },
     /// A deletion.
     Deleted {
@@ -194,7 +194,7 @@ impl Place {
             Msg::Listed { .. } => {}
             Msg::Read { name, reply } => {
                 if let Some(detail) = self.detail.as_mut().filter(|detail| detail.name == name) {
-                    detail.item = Some(reply.map(|json| Box::new(json.0)));
+                    detail.item = Some(reply);
                 }
             }
             Msg::Deleted { name, reply } => {
@@ -333,13 +333,18 @@ impl Place {
                 None => {
                     let question = deletion(row);
                     let version = row.version;
-                    ctx.open.push(Layer::Confirm(Confirm::new("Delete an agent", question, Some(name.clone()), move |ctx| {
-                        let path = NamePath { name: name.clone() };
-                        let query = VersionQuery { expected_version: version };
-                        ctx.effects.push(call::<DeleteAgent>(path, query, NoBody, move |reply| {
-                            event(Msg::Deleted { name, reply })
-                        }));
-                    })));
+                    ctx.open.push(Layer::Confirm(Confirm::new(
+                        "Delete an agent",
+                        question,
+                        Some(name.clone()),
+                        move |ctx| {
+                            let path = NamePath { name: name.clone() };
+                            let query = VersionQuery { expected_version: version };
+                            ctx.effects.push(call::<DeleteAgent>(path, query, NoBody, move |reply| {
+                                event(Msg::Deleted { name, reply })
+                            }));
+                        },
+                    )));
                 }
             },
             _ => {}
@@ -363,7 +368,9 @@ impl Place {
         detail.due = None;
         let name = detail.name.clone();
         let path = NamePath { name: name.clone() };
-        ctx.effects.push(call::<GetAgent>(path, NoQuery, NoBody, move |reply| event(Msg::Read { name, reply })));
+        ctx.effects.push(call::<GetAgent>(path, NoQuery, NoBody, move |reply| {
+            event(Msg::Read { name, reply: reply.map(|json| Box::new(json.0)) })
+        }));
     }
 
     fn apply_filter(&mut self, ctx: &mut Ctx<'_>) {
@@ -418,7 +425,8 @@ fn why_not_manage(row: &Row, ctx: &Ctx<'_>) -> Option<String> {
         return Some(NO_AUTHOR.to_owned());
     }
     let owner = row.owner.as_deref().unwrap_or("the host program");
-    (!row.can_manage).then(|| format!("'{}' belongs to {owner}; only its owner and administrators may delete it.", row.name))
+    (!row.can_manage)
+        .then(|| format!("'{}' belongs to {owner}; only its owner and administrators may delete it.", row.name))
 }
 
 fn deletion(row: &Row) -> String {

@@ -5,8 +5,8 @@ use super::*;
 use crate::places::PlaceId;
 use crate::testing::Stage;
 use contract::Micros;
-use contract::ops::me::Me;
 use contract::ops::agents::{AgentDefinition, ModelParams};
+use contract::ops::me::Me;
 
 pub fn item(name: &str) -> AgentItem {
     AgentItem {
@@ -98,7 +98,11 @@ fn shows_rows_columns_and_the_total() {
     let mut world = World::new(3, (80, 24));
     let screen = world.stage.screen();
     assert_eq!(screen[1], "›Agents      Agents · 1 of 3");
-    assert!(screen[2].contains("NAME ↑") && screen[2].contains("LLM") && screen[2].contains("UPDATED"), "{}", screen[2]);
+    assert!(
+        screen[2].contains("NAME ↑") && screen[2].contains("LLM") && screen[2].contains("UPDATED"),
+        "{}",
+        screen[2]
+    );
     assert!(screen[3].contains("›agent-000000") && screen[3].contains("anthropic:claude"), "{}", screen[3]);
     assert!(screen[3].ends_with("tenant   2026-09-21 14:13"), "{}", screen[3]);
     world.stage.resize(160, 24);
@@ -266,9 +270,13 @@ fn deleting_asks_for_the_name() {
 
 #[test]
 fn goes_where_the_keys_say() {
-    for (key, place) in
-        [("enter", PlaceId::Agent), ("e", PlaceId::Agent), ("n", PlaceId::Agent), ("shift-c", PlaceId::Agent), ("c", PlaceId::Chat)]
-    {
+    for (key, place) in [
+        ("enter", PlaceId::Agent),
+        ("e", PlaceId::Agent),
+        ("n", PlaceId::Agent),
+        ("shift-c", PlaceId::Agent),
+        ("c", PlaceId::Chat),
+    ] {
         let mut world = World::new(2, (80, 24));
         world.keys(key);
         assert_eq!(world.stage.state.place, place, "{key}");
@@ -290,7 +298,7 @@ fn the_detail_follows_after_a_rest() {
         system_prompt: Some("Be kind.\nAlways.".into()),
         tools: vec!["http".into()],
     });
-    let read = |name: &str, item| event(Msg::Read { name: name.into(), reply: Ok(Json(item)) });
+    let read = |name: &str, item| event(Msg::Read { name: name.into(), reply: Ok(Box::new(item)) });
     world.stage.event(read("agent-000000", whole));
     let below = world.stage.screen().join("\n");
     assert!(below.contains("temperature 0.5"), "{below}");
@@ -319,13 +327,21 @@ fn an_error_is_shown_and_tried_again() {
 
 #[test]
 fn text_of_others_is_clean_and_wide_names_keep_the_columns() {
-    let evil = ["\u{1b}[2Jx", "a\u{202E}gnp", "\u{9b}31m", "x\ny\tz", "日本語のとても長い名前のエージェント", "👨‍👩‍👧👨‍👩‍👧", "e\u{301}"];
+    let evil = [
+        "\u{1b}[2Jx",
+        "a\u{202E}gnp",
+        "\u{9b}31m",
+        "x\ny\tz",
+        "日本語のとても長い名前のエージェント",
+        "👨‍👩‍👧👨‍👩‍👧",
+        "e\u{301}",
+    ];
     let mut world = World::new(0, (80, 24));
     world.names = evil.iter().map(|name| (*name).to_owned()).collect();
     world.keys("f5 space");
     let mut whole = item(evil[0]);
     whole.description = Some(evil.concat());
-    world.stage.event(event(Msg::Read { name: evil[0].into(), reply: Ok(Json(whole)) }));
+    world.stage.event(event(Msg::Read { name: evil[0].into(), reply: Ok(Box::new(whole)) }));
     let screen = world.stage.screen();
     let all = screen.concat();
     assert!(all.chars().all(|c| !c.is_control() && c != '\u{202E}'), "{all:?}");
@@ -342,7 +358,9 @@ fn text_of_others_is_clean_and_wide_names_keep_the_columns() {
 fn every_size_is_drawn() {
     let mut world = World::new(300, (80, 24));
     world.keys("end space");
-    for (width, height) in (1..30).map(|n| (n, n)).chain([(1, 50), (200, 1), (20, 5), (21, 6), (59, 15), (60, 16), (110, 9)]) {
+    for (width, height) in
+        (1..30).map(|n| (n, n)).chain([(1, 50), (200, 1), (20, 5), (21, 6), (59, 15), (60, 16), (110, 9)])
+    {
         world.stage.resize(width, height);
         world.keys("up down pageup");
         world.stage.keys("/ esc");
