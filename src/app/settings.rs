@@ -255,6 +255,17 @@ impl Settings {
 
     /// What a single leaf cannot know.
     fn check(&self) -> Result<()> {
+        const YEAR: i64 = 31_536_000;
+        let turn = &self.turn;
+        for (name, seconds) in [
+            ("approval_seconds", turn.approval_seconds),
+            ("void_seconds", turn.void_seconds),
+            ("lease_seconds", turn.lease_seconds),
+        ] {
+            if !(1..=YEAR).contains(&seconds) {
+                return Err(invalid(format!("turn.{name}: it is from 1 to {YEAR} seconds")));
+            }
+        }
         for (name, provider) in &self.providers {
             let known = models::catalog::provider(name).is_some();
             if !models::parse_llm(name).is_ok_and(|llm| llm.model.is_none() && llm.provider == *name) {

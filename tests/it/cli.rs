@@ -651,3 +651,16 @@ fn the_example_of_the_settings_holds_every_setting_with_its_default() {
     // As it is handed out it changes nothing.
     assert_eq!(Settings::parse(example).unwrap(), Settings::default());
 }
+
+#[test]
+fn times_that_make_no_sense_are_refused_before_anything_runs() {
+    let cli = Cli::new();
+    for setting in
+        ["turn.void_seconds=-9223372036854775808", "turn.lease_seconds=0", "turn.approval_seconds=99999999999"]
+    {
+        let refused = cli.run(&["--set", setting, "me"]);
+        assert!(!refused.status.success(), "{setting}");
+        let said = String::from_utf8_lossy(&refused.stderr);
+        assert!(said.contains("from 1 to") && !said.contains("panicked"), "{said}");
+    }
+}

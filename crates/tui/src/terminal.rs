@@ -29,6 +29,7 @@ static ENTERED: AtomicBool = AtomicBool::new(false);
 pub struct Terminal {
     screen: Screen<CrosstermBackend<BufWriter<Stdout>>>,
     reader: Option<JoinHandle<()>>,
+    hang_up: HangUp,
     inputs: mpsc::UnboundedSender<Input>,
     began: Instant,
     mouse: bool,
@@ -76,7 +77,7 @@ impl Terminal {
         }));
         // A frame is one write: half frames flicker.
         let screen = Screen::new(CrosstermBackend::new(BufWriter::with_capacity(1 << 16, stdout())))?;
-        let mut terminal = Self { screen, reader: None, inputs, began, mouse: false };
+        let mut terminal = Self { screen, reader: None, hang_up: HangUp::watch(), inputs, began, mouse: false };
         terminal.enter()?;
         Ok(terminal)
     }
@@ -105,12 +106,8 @@ impl Terminal {
         let (inputs, began) = (self.inputs.clone(), self.began);
         self.reader = Some(tokio::spawn(async move {
             let mut events = EventStream::new();
-            let mut gone = std::pin::pin!(hung_up());
             // The end of the stream, or an error, is the loss of the terminal, and so is the end of this task.
-            while let Some(Ok(event)) = tokio::select! {
-                event = events.next() => event,
-                () = &mut gone => None,
-            } {
+            while let Some(Ok(event)) = events.next().await {
                 let at = millis(began);
                 let what = match event {
                     TermEvent::Key(key) => What::Key(key),
@@ -127,11 +124,14 @@ impl Terminal {
         }));
     }
 
-    /// Waits until the reader has ended by itself: the terminal is lost. Not to be asked again after that.
+    /// Waits until the terminal is lost: it hung up, or the reader has ended by itself. Not to be asked again after that.
     pub async fn lost(&mut self) {
-        match &mut self.reader {
-            Some(reader) => _ = reader.await,
-            None => std::future::pending().await,
+        // Waited for here and not in a task: the reader can go round in circles on a terminal that is gone, and hold up what
+        // its thread was to run next.
+        let Some(reader) = &mut self.reader else { return std::future::pending().await };
+        tokio::select! {
+            _ = reader => {}
+            () = self.hang_up.hung_up() => {}
         }
     }
 
@@ -203,24 +203,42 @@ impl Drop for Terminal {
     }
 }
 
-/// Waits until the terminal has gone away. The event stream does not tell: at the end of its input it reads on and on.
+/// Tells when the terminal has gone away. The event stream does not: at the end of its input it reads on and on.
 #[cfg(unix)]
-async fn hung_up() {
-    use std::os::fd::AsFd;
-    use tokio::io::{Interest, unix::AsyncFd};
-    let input = io::stdin().as_fd().try_clone_to_owned();
-    // What is wrong with this constructor concerns descriptors that may be closed meanwhile; this one is owned.
-    #[allow(deprecated)]
-    let input = input.and_then(|input| AsyncFd::with_interest(input, Interest::ERROR));
-    match input {
-        Ok(input) => _ = input.ready(Interest::ERROR).await,
-        Err(_) => std::future::pending().await,
+struct HangUp(Option<tokio::io::unix::AsyncFd<std::os::fd::OwnedFd>>);
+
+#[cfg(unix)]
+impl HangUp {
+    fn watch() -> Self {
+        use std::os::fd::AsFd;
+        use tokio::io::{Interest, unix::AsyncFd};
+        let input = io::stdin().as_fd().try_clone_to_owned();
+        // What is wrong with this constructor concerns descriptors that may be closed meanwhile; this one is owned.
+        #[allow(deprecated)]
+        let input = input.and_then(|input| AsyncFd::with_interest(input, Interest::ERROR));
+        Self(input.ok())
+    }
+
+    async fn hung_up(&self) {
+        match &self.0 {
+            Some(input) => _ = input.ready(tokio::io::Interest::ERROR).await,
+            None => std::future::pending().await,
+        }
     }
 }
 
 #[cfg(not(unix))]
-async fn hung_up() {
-    std::future::pending().await
+struct HangUp;
+
+#[cfg(not(unix))]
+impl HangUp {
+    fn watch() -> Self {
+        Self
+    }
+
+    async fn hung_up(&self) {
+        std::future::pending().await
+    }
 }
 
 /// Milliseconds since the beginning.

@@ -128,7 +128,8 @@ pub fn last_of_session(tx: &mut dyn Tx, session_id: &str) -> Result<Option<TurnR
     .transpose()
 }
 
-/// Takes the lease from whoever had it, if nobody else took it since `seen_epoch` was read. Answers the new epoch.
+/// Takes the lease from whoever had it, if nobody else took it since `seen_epoch` was read. Answers the new epoch. A turn that
+/// waits goes on waiting until something is written: looking at it is not working on it.
 pub fn take_lease(
     tx: &mut dyn Tx,
     id: &str,
@@ -137,7 +138,7 @@ pub fn take_lease(
     until: Micros,
 ) -> Result<Option<i64>, StoreError> {
     let taken = tx.exec(
-        "update turns set lease_owner = $3, lease_epoch = lease_epoch + 1, lease_until = $4, status = 'running' \
+        "update turns set lease_owner = $3, lease_epoch = lease_epoch + 1, lease_until = $4 \
          where id = $1 and lease_epoch = $2 and status in ('running', 'waiting')",
         vals![id, seen_epoch, owner, until.0],
     )?;
@@ -163,7 +164,7 @@ pub fn release(tx: &mut dyn Tx, id: &str, epoch: i64, status: TurnStatus) -> Res
     Ok(released == 1)
 }
 
-/// Appends events under a lease. None when the lease is somebody else's: nothing was written.
+/// Appends events under a lease; the turn is being worked on from now. None when the lease is somebody else's: nothing was written.
 pub fn append(
     tx: &mut dyn Tx,
     id: &str,
@@ -173,7 +174,7 @@ pub fn append(
 ) -> Result<Option<Vec<LoggedEvent>>, StoreError> {
     let count = i64::try_from(events.len()).map_err(|_| StoreError::BadNumber)?;
     let fenced = tx.query_one(
-        "update turns set last_seq = last_seq + $3 where id = $1 and lease_epoch = $2 and lease_owner is not null \
+        "update turns set last_seq = last_seq + $3, status = 'running' where id = $1 and lease_epoch = $2 and lease_owner is not null \
          returning last_seq",
         vals![id, epoch, count],
     )?;
