@@ -236,9 +236,26 @@ fn run(args: Args, out: Output) -> Outcome {
     start_log(&settings, log.clone())?;
     let bare = Bare { out, places, settings, speak_as: global.speak_as };
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
-    let outcome = runtime.block_on(dispatch(bare, again, command, log));
-    runtime.shutdown_timeout(LAST_WORK);
-    outcome
+    let runtime = Ending(Some(runtime));
+    runtime.block_on(dispatch(bare, again, command, log))
+}
+
+/// Ends the runtime in bounded time on every way out, a panic too: a task that never yields would keep the process for ever.
+struct Ending(Option<tokio::runtime::Runtime>);
+
+impl std::ops::Deref for Ending {
+    type Target = tokio::runtime::Runtime;
+    fn deref(&self) -> &Self::Target {
+        self.0.as_ref().expect("the runtime is taken out only when its holder is dropped")
+    }
+}
+
+impl Drop for Ending {
+    fn drop(&mut self) {
+        if let Some(runtime) = self.0.take() {
+            runtime.shutdown_timeout(LAST_WORK);
+        }
+    }
 }
 
 async fn dispatch(bare: Bare, again: String, command: Option<Command>, log: Option<Log>) -> Outcome {

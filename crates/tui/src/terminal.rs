@@ -17,6 +17,7 @@ use ratatui::Terminal as Screen;
 use ratatui::backend::CrosstermBackend;
 use ratatui::layout::Rect;
 use std::io::{self, BufWriter, Stdout, Write, stdout};
+use std::mem::ManuallyDrop;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 use tokio::sync::mpsc;
@@ -27,7 +28,9 @@ static ENTERED: AtomicBool = AtomicBool::new(false);
 
 /// The terminal in our hands.
 pub struct Terminal {
-    screen: Screen<CrosstermBackend<BufWriter<Stdout>>>,
+    /// Never dropped: its end would print about a cursor it cannot show when the terminal is gone, and printing there panics.
+    /// What it would do is done by [`give_back`].
+    screen: ManuallyDrop<Screen<CrosstermBackend<BufWriter<Stdout>>>>,
     reader: Option<JoinHandle<()>>,
     hang_up: HangUp,
     inputs: mpsc::UnboundedSender<Input>,
@@ -77,7 +80,14 @@ impl Terminal {
         }));
         // A frame is one write: half frames flicker.
         let screen = Screen::new(CrosstermBackend::new(BufWriter::with_capacity(1 << 16, stdout())))?;
-        let mut terminal = Self { screen, reader: None, hang_up: HangUp::watch(), inputs, began, mouse: false };
+        let mut terminal = Self {
+            screen: ManuallyDrop::new(screen),
+            reader: None,
+            hang_up: HangUp::watch(),
+            inputs,
+            began,
+            mouse: false,
+        };
         terminal.enter()?;
         Ok(terminal)
     }

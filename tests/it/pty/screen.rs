@@ -276,8 +276,6 @@ impl Screen {
         // The reader is woken by what is drawn at another size.
         self.master.as_ref().unwrap().resize(size((50, 20))).unwrap();
         self.reader.take().unwrap().join().unwrap();
-        // People close windows in which nothing is going on. One that closes in the moment of a redraw is not covered here.
-        self.pause(500);
         self.writer = None;
         self.master = None;
         self
