@@ -117,10 +117,12 @@ impl Output {
     }
 }
 
-/// The details of a refusal, one line each.
+/// The details of a refusal, one line each. A whole record in them is for programs; `--json` has it.
 fn detail_lines(error: &StudioError) -> Vec<String> {
     match &error.details {
-        Some(serde_json::Value::Object(map)) => map.iter().map(|(key, value)| format!("{key}: {value}")).collect(),
+        Some(serde_json::Value::Object(map)) => {
+            map.iter().filter(|(_, value)| !value.is_object()).map(|(key, value)| format!("{key}: {value}")).collect()
+        }
         Some(serde_json::Value::Array(items)) => items.iter().map(ToString::to_string).collect(),
         Some(other) => vec![other.to_string()],
         None => Vec::new(),
