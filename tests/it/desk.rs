@@ -1,14 +1,19 @@
 //! The order desk, from a person's words to the changed order.
 
-use super::demo::Demo;
+use super::demo::{Demo, Person};
 use astudio::Request;
+use astudio::contract::StudioError;
 use astudio::contract::ops::approvals::{ApprovalStatus, GetApproval};
 use astudio::contract::ops::common::IdPath;
 use astudio::contract::ops::people::{DeleteMember, PatchTenant, TenantPatch, UserPath};
-use astudio::contract::ops::turns::InterruptTurn;
+use astudio::contract::ops::turns::{InterruptTurn, ResumeTurn};
 use astudio::contract::turn::TurnStatus;
 use astudio::contract::wire::{NoBody, NoQuery};
+use async_trait::async_trait;
+use rules::scope::RequestScope;
 use serde_json::{Value, json};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 #[tokio::test]
 async fn a_read_runs_at_once() {
@@ -183,4 +188,53 @@ async fn what_the_asker_may_do_is_asked_anew_before_an_approved_write_runs() {
         tokio::time::sleep(std::time::Duration::from_millis(20)).await;
     }
     assert_eq!(ada.order(1007).await["status"], "open");
+}
+
+/// A resolver of scopes that cannot say for a while.
+struct Flaky {
+    people: engine::people::Memberships,
+    down: Arc<AtomicBool>,
+}
+
+#[async_trait]
+impl astudio::ScopeResolver for Flaky {
+    async fn resolve(&self, sign_in: &astudio::SignIn) -> astudio::contract::Result<RequestScope> {
+        if self.down.load(Ordering::SeqCst) {
+            return Err(StudioError::storage_unavailable());
+        }
+        self.people.resolve(sign_in).await
+    }
+}
+
+#[tokio::test]
+async fn a_passing_failure_does_not_cost_an_approval() {
+    let (demo, _) = Demo::new().await;
+    let store = demo.app.engine.store.clone();
+    let home = store.home().path().to_owned();
+    let down = Arc::new(AtomicBool::new(false));
+    let mut registry = astudio::tools::Registry::default();
+    registry.register(toolkits::desk::host_tools(home.join("desk.db")));
+    let models = Arc::new(astudio::app::Models::new(&astudio::app::Settings::default(), &home));
+    let other = astudio::Builder::new(store.clone(), models)
+        .registry(registry)
+        .resolver(Arc::new(Flaky { people: engine::people::Memberships(store), down: down.clone() }))
+        .build();
+    let there = Person(astudio::Client::local(other, astudio::Caller::user("ben", Some("demo"))));
+    let here = demo.of("ben");
+
+    let asked = there.ask("orders-desk", "cancel 1007").await;
+    let id = here.pending().await[0].id.clone();
+    down.store(true, Ordering::SeqCst);
+    here.decide(&id, json!({ "decision": "approve" })).await.unwrap();
+    // Its driver is woken, cannot learn what ben may do, and leaves the yes as it is.
+    for _ in 0..25 {
+        let get = Request { path: IdPath { id: id.clone() }, query: NoQuery, body: NoBody };
+        assert_eq!(here.0.call::<GetApproval>(get).await.unwrap().0.status, ApprovalStatus::Approved);
+        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+    }
+    down.store(false, Ordering::SeqCst);
+    let resume = Request { path: IdPath { id: asked.turn.clone() }, query: NoQuery, body: NoBody };
+    there.0.call::<ResumeTurn>(resume).await.unwrap();
+    assert!(there.end_of(&asked.turn).await.response.starts_with("Done: order 1007"));
+    assert_eq!(here.order(1007).await["status"], "cancelled");
 }

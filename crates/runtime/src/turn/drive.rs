@@ -6,7 +6,7 @@ use super::state::{Effect, State};
 use crate::Runtime;
 use crate::error::RuntimeError;
 use crate::instances::Shared;
-use crate::standing::Standing;
+use crate::standing::{self, Standing};
 use crate::watch::Live;
 use contract::ops::approvals::ApprovalStatus;
 use contract::turn::{NotApproved, TurnEvent, TurnStatus};
@@ -141,7 +141,7 @@ impl Driven {
             session,
             agent,
             instance,
-            request: standing().await,
+            request: standing::ask(standing).await?,
             standing: standing.clone(),
             client: None,
             live: live.clone(),

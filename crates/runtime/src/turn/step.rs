@@ -6,6 +6,7 @@ use super::state::{CallState, State};
 use crate::call::{self, Stopped};
 use crate::context;
 use crate::error::RuntimeError;
+use crate::standing;
 use contract::chat::Block;
 use contract::turn::{CallResult, PlannedCall, TurnEvent};
 use contract::{Code, Micros};
@@ -322,7 +323,7 @@ impl Driven {
         }
         let Some(approval) = call.approval.clone() else { return Ok(()) };
         // Hours may have passed since the question: what the person may do is asked anew before their yes is used.
-        self.request = (self.standing)().await;
+        self.request = standing::ask(&self.standing).await?;
         let planned = self.planned(ordinal);
         let passed = match call::check(&self.instance, &self.request, &planned.tool, &planned.args_text) {
             Ok(passed) => passed,
