@@ -172,7 +172,7 @@ impl Serve<ListApprovals> for Engine {
         let concerned = who.user.clone();
         let rows = self
             .store
-            .read(move |tx| repo::list(tx, &partition, &stored, agent.as_deref(), asker.as_deref(), Some(&concerned)))
+            .read(move |tx| repo::list(tx, &partition, &stored, agent.as_deref(), asker.as_deref(), &concerned))
             .await
             .map_err(store_refusal)?;
         let (person, now, void) = (person(&who), Micros::now(), self.runtime.settings().void_seconds);

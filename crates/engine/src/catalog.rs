@@ -7,11 +7,11 @@ use contract::ops::catalog::{CatalogQuery, GetCatalog, KindPath};
 use contract::wire::{Json, Late, NoBody};
 use contract::{Result, StudioError};
 use rules::model_params::{Constraint, MODEL_PARAMS};
-use rules::policy::{AllowLists, Entry as PolicyEntry, Phase, Request, SecretOwner};
+use rules::policy::{AllowLists, Phase, Request, SecretOwner};
 use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use store::repo::keys;
-use tools::{Access, Entry, Registry};
+use tools::{Access, Entry};
 
 impl Serve<GetCatalog> for Engine {
     async fn serve(
@@ -134,7 +134,7 @@ impl Engine {
 
     fn tool_rows(&self, who: &Admitted) -> Result<Value> {
         let partition = who.partition()?;
-        let lookup = |slug: &str| policy_entry(&self.registry, slug);
+        let lookup = |slug: &str| self.registry.policy_entry(slug);
         let request = Request {
             phase: Phase::Attach,
             partition,
@@ -146,10 +146,6 @@ impl Engine {
         let shown = |entry: &&Entry| self.policy.check_slug(&request, entry.slug()).is_ok();
         Ok(self.registry.entries().filter(shown).map(tool_row).collect())
     }
-}
-
-fn policy_entry(registry: &Registry, slug: &str) -> Option<PolicyEntry> {
-    registry.lookup(slug).map(|entry| PolicyEntry { slug: entry.slug().to_owned(), host: entry.is_host() })
 }
 
 fn tool_row(entry: &Entry) -> Value {

@@ -5,7 +5,7 @@ use contract::ops::tools::{ExecuteBody, ExecuteTool, SlugPath, ToolResult};
 use contract::turn::CallResult;
 use contract::wire::{Json, Late, NoQuery};
 use contract::{Code, Micros, Result, StudioError};
-use rules::policy::{AllowLists, Entry, Phase, Request, SecretOwner};
+use rules::policy::{AllowLists, Phase, Request, SecretOwner};
 use rules::scope::ScopeReason;
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -27,9 +27,7 @@ impl Serve<ExecuteTool> for Engine {
             .ok_or_else(|| StudioError::not_found("Tool", &path.slug))?;
         let facts = entry.facts().next().ok_or_else(|| StudioError::not_found("Tool", &path.slug))?;
         if let (Host::OptedIn, Some(partition)) = (who.host, &who.partition) {
-            let lookup = |slug: &str| {
-                self.registry.lookup(slug).map(|entry| Entry { slug: entry.slug().to_owned(), host: entry.is_host() })
-            };
+            let lookup = |slug: &str| self.registry.policy_entry(slug);
             let request = Request {
                 phase: Phase::Execute,
                 partition,
@@ -38,10 +36,7 @@ impl Serve<ExecuteTool> for Engine {
                 secrets: SecretOwner::Client,
                 lookup: &lookup,
             };
-            self.policy.check_slug(&request, entry.slug()).map_err(|refusal| {
-                StudioError::new(Code::ToolingNotPermitted, refusal.status(), refusal.to_string())
-                    .with(refusal.details())
-            })?;
+            self.policy.check_slug(&request, entry.slug())?;
         }
         let partition = who.partition.clone().unwrap_or(rules::partition::Partition::GLOBAL);
         let scope = enter(facts, Some(&who.bind(&partition, None))).map_err(scope_refused)?;

@@ -3,7 +3,7 @@
 use crate::agent::AgentVersion;
 use contract::ids;
 use rules::partition::Partition;
-use rules::policy::{AllowLists, Entry as PolicyEntry, Phase, Refusal, Request, SecretOwner, TenantToolingPolicy};
+use rules::policy::{AllowLists, Phase, Refusal, Request, SecretOwner, TenantToolingPolicy};
 use serde_json::Value;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -63,9 +63,7 @@ impl Instance {
     }
 
     fn judge(&self, phase: Phase, slug: &str) -> Result<(), Refusal> {
-        let lookup = |slug: &str| {
-            self.registry.lookup(slug).map(|entry| PolicyEntry { slug: entry.slug().to_owned(), host: entry.is_host() })
-        };
+        let lookup = |slug: &str| self.registry.policy_entry(slug);
         let request = Request {
             phase,
             partition: &self.partition,

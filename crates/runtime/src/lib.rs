@@ -29,7 +29,7 @@ pub use standing::Standing;
 
 use crate::instances::{Instance, Instances, Shared};
 use crate::watch::Watchers;
-use contract::{Code, StudioError};
+use contract::StudioError;
 use rules::partition::Partition;
 use rules::policy::TenantToolingPolicy;
 use std::ops::Deref;
@@ -160,9 +160,7 @@ impl Runtime {
     }
 
     pub(crate) fn build(&self, partition: &Partition, agent: &agent::AgentVersion) -> Result<Instance, StudioError> {
-        Instance::new(&self.registry, &self.policy, partition, agent).map_err(|refusal| {
-            StudioError::new(Code::ToolingNotPermitted, refusal.status(), refusal.to_string()).with(refusal.details())
-        })
+        Ok(Instance::new(&self.registry, &self.policy, partition, agent)?)
     }
 
     /// Who decides approvals of a tenant: the asker, unless the tenant's rule says otherwise.

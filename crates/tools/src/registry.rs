@@ -163,6 +163,11 @@ impl Registry {
         self.entries.get(&slug.to_lowercase())
     }
 
+    /// The entry with this slug, as the tooling policy asks for it.
+    pub fn policy_entry(&self, slug: &str) -> Option<rules::policy::Entry> {
+        self.lookup(slug).map(|entry| rules::policy::Entry { slug: entry.slug.clone(), host: entry.is_host() })
+    }
+
     /// All entries, by slug.
     pub fn entries(&self) -> impl Iterator<Item = &Entry> {
         self.entries.values()

@@ -1,6 +1,7 @@
 //! Small things to draw and to type into, used by places and layers.
 
 use crate::action::Action;
+use crate::event::{Input, What};
 use crate::state::Ctx;
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ratatui::Frame;
@@ -41,6 +42,25 @@ pub fn list_move(action: Action, selected: usize, len: usize, ctx: &Ctx<'_>) -> 
 /// Moves the first visible row so little that the selected one is in sight.
 pub fn keep_in_sight(first: &mut usize, selected: usize, rows: usize) {
     *first = (*first).min(selected).max((selected + 1).saturating_sub(rows));
+}
+
+/// Gives an input to the filter of a list while it is typed in: Enter leaves it, Esc empties it too. Says whether it changed.
+pub fn filter_input(typing: &mut bool, filter: &mut Line, input: &Input) -> bool {
+    match &input.what {
+        _ if !*typing => false,
+        What::Key(key) if key.code == KeyCode::Enter => {
+            *typing = false;
+            false
+        }
+        What::Key(key) if key.code == KeyCode::Esc => {
+            *typing = false;
+            filter.clear();
+            true
+        }
+        What::Key(key) => filter.key(key),
+        What::Paste(text) => filter.paste(text),
+        _ => false,
+    }
 }
 
 /// A one-line text field with a real cursor. Moves by grapheme; text of others is cleaned when it is shown, not when typed.

@@ -1,11 +1,10 @@
 //! The tooling policy, asked about the final tooling of an agent.
 
 use crate::Engine;
-use contract::{Code, Result, StudioError};
+use contract::Result;
 use rules::partition::Partition;
 use rules::policy::{
-    AgentRef, AllowLists, Entry, McpSpec, Phase, Refusal, Request, SecretOwner, TenantToolingPolicy, Tooling,
-    ToolkitSpec,
+    AgentRef, AllowLists, McpSpec, Phase, Request, SecretOwner, TenantToolingPolicy, Tooling, ToolkitSpec,
 };
 use serde_json::{Map, Value};
 use std::collections::BTreeSet;
@@ -82,9 +81,7 @@ impl Judge {
     }
 
     fn check(&self, tooling: &Tooling<'_>, held: &BTreeSet<String>, secrets: SecretOwner<'_>) -> Result<()> {
-        let lookup = |slug: &str| {
-            self.registry.lookup(slug).map(|found| Entry { slug: found.slug().to_owned(), host: found.is_host() })
-        };
+        let lookup = |slug: &str| self.registry.policy_entry(slug);
         let request = Request {
             phase: Phase::Write,
             partition: &self.partition,
@@ -93,7 +90,7 @@ impl Judge {
             secrets,
             lookup: &lookup,
         };
-        self.policy.check(&request, tooling).map_err(refused)
+        Ok(self.policy.check(&request, tooling)?)
     }
 }
 
@@ -106,8 +103,4 @@ fn server(row: &repo::Tooling) -> McpSpec {
     spec.secret_refs = row.secret_refs.clone();
     spec.vault_owner = row.vault_owner.clone();
     spec
-}
-
-fn refused(refusal: Refusal) -> StudioError {
-    StudioError::new(Code::ToolingNotPermitted, refusal.status(), refusal.to_string()).with(refusal.details())
 }

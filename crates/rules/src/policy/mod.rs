@@ -15,7 +15,7 @@ use serde_json::{Map, Value};
 pub use check::{AgentRef, Entry, Request, SecretOwner, Tooling, ToolkitSpec, mcp_vault_name, toolkit_vault_name};
 pub use endpoint::{BadEndpoint, EndpointPrefix};
 pub use mcp::{McpSpec, effective_config};
-pub use refusal::{CODE, Phase, Reason, Refusal};
+pub use refusal::{Phase, Reason, Refusal};
 
 use crate::partition::Partition;
 

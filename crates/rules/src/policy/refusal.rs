@@ -2,11 +2,9 @@
 
 use std::fmt;
 
+use contract::{Code, StudioError};
 use serde::Serialize;
 use serde_json::{Value, json};
-
-/// The error code of every refusal.
-pub const CODE: &str = "tooling_not_permitted";
 
 /// Where the policy is asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -101,7 +99,7 @@ impl Reason {
     }
 }
 
-/// A refusal: code [`CODE`], the status of the phase.
+/// A refusal: code `tooling_not_permitted`, the status of the phase.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
     /// Where.
@@ -132,6 +130,12 @@ impl Refusal {
             details["params"] = json!(params);
         }
         details
+    }
+}
+
+impl From<Refusal> for StudioError {
+    fn from(refusal: Refusal) -> Self {
+        Self::new(Code::ToolingNotPermitted, refusal.status(), refusal.to_string()).with(refusal.details())
     }
 }
 

@@ -177,10 +177,12 @@ pub fn list(
     statuses: &[ApprovalStatus],
     agent: Option<&str>,
     asker: Option<&str>,
-    concerned: Option<&str>,
+    concerned: &str,
 ) -> Result<Vec<ApprovalRow>, StoreError> {
-    let mut sql = format!("select {COLUMNS} from approvals where partition = $1");
-    let mut args: Vec<Val> = vec![partition.as_str().into()];
+    let mut sql = format!(
+        "select {COLUMNS} from approvals where partition = $1 and (requested_by = $2 or deciders <> 'asker' or four_eyes = 1)"
+    );
+    let mut args: Vec<Val> = vec![partition.as_str().into(), concerned.into()];
     if !statuses.is_empty() {
         let marks: Vec<String> = statuses
             .iter()
@@ -198,10 +200,6 @@ pub fn list(
     if let Some(asker) = asker {
         args.push(asker.into());
         sql += &format!(" and requested_by = ${}", args.len());
-    }
-    if let Some(user) = concerned {
-        args.push(user.into());
-        sql += &format!(" and (requested_by = ${} or deciders <> 'asker' or four_eyes = 1)", args.len());
     }
     sql += " order by id desc limit 1000";
     tx.query(&sql, &args)?.into_iter().map(read).collect()

@@ -2,15 +2,14 @@
 
 use crate::action::{Action, Context};
 use crate::effect::call;
-use crate::event::{Event, Input, What};
+use crate::event::{Event, Input};
 use crate::places;
 use crate::state::{Ctx, State};
-use crate::widgets::{Line as LineInput, keep_in_sight, list_move};
+use crate::widgets::{Line as LineInput, filter_input, keep_in_sight, list_move};
 use contract::StudioError;
 use contract::ops::audit::{AuditEntry, AuditList, AuditReport, ListAudit, VerifyAudit};
 use contract::ops::common::Page;
 use contract::wire::{NoBody, NoPath, NoQuery};
-use crossterm::event::KeyCode;
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::Line;
@@ -123,24 +122,7 @@ impl Place {
 
     /// Takes an input that means no action: the filter's text.
     pub fn input(&mut self, input: &Input, _: &mut Ctx<'_>) {
-        if !self.typing {
-            return;
-        }
-        let changed = match &input.what {
-            What::Key(key) if key.code == KeyCode::Enter => {
-                self.typing = false;
-                false
-            }
-            What::Key(key) if key.code == KeyCode::Esc => {
-                self.typing = false;
-                self.filter.clear();
-                true
-            }
-            What::Key(key) => self.filter.key(key),
-            What::Paste(text) => self.filter.paste(text),
-            _ => false,
-        };
-        if changed {
+        if filter_input(&mut self.typing, &mut self.filter, input) {
             self.selected = 0;
         }
     }

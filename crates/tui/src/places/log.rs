@@ -2,11 +2,10 @@
 
 use crate::action::{Action, Context};
 use crate::effect::Effect;
-use crate::event::{Event, Input, What};
+use crate::event::{Event, Input};
 use crate::places;
 use crate::state::{Ctx, State};
-use crate::widgets::{Line as LineInput, list_move};
-use crossterm::event::KeyCode;
+use crate::widgets::{Line as LineInput, filter_input, list_move};
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::Line;
@@ -101,24 +100,7 @@ impl Place {
 
     /// Takes an input that means no action: the filter's text.
     pub fn input(&mut self, input: &Input, _: &mut Ctx<'_>) {
-        if !self.typing {
-            return;
-        }
-        let changed = match &input.what {
-            What::Key(key) if key.code == KeyCode::Enter => {
-                self.typing = false;
-                false
-            }
-            What::Key(key) if key.code == KeyCode::Esc => {
-                self.typing = false;
-                self.filter.clear();
-                true
-            }
-            What::Key(key) => self.filter.key(key),
-            What::Paste(text) => self.filter.paste(text),
-            _ => false,
-        };
-        if changed {
+        if filter_input(&mut self.typing, &mut self.filter, input) {
             self.bottom = None;
         }
     }

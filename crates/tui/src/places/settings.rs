@@ -3,14 +3,13 @@
 
 use crate::action::{ACTIONS, Action, Context, Info};
 use crate::effect::Effect;
-use crate::event::{Event, Input, What};
+use crate::event::{Event, Input};
 use crate::keymap::{Key, Keymap};
 use crate::layers::{Layer, Press};
 use crate::state::{Ctx, State};
 use crate::theme::ThemeName;
-use crate::widgets::{Line as LineInput, keep_in_sight, list_move};
+use crate::widgets::{Line as LineInput, filter_input, keep_in_sight, list_move};
 use crate::{TuiSettings, places};
-use crossterm::event::KeyCode;
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::{Line, Span};
@@ -128,24 +127,7 @@ impl Place {
 
     /// Takes an input that means no action: the filter's text.
     pub fn input(&mut self, input: &Input, _: &mut Ctx<'_>) {
-        if !self.typing {
-            return;
-        }
-        let changed = match &input.what {
-            What::Key(key) if key.code == KeyCode::Enter => {
-                self.typing = false;
-                false
-            }
-            What::Key(key) if key.code == KeyCode::Esc => {
-                self.typing = false;
-                self.filter.clear();
-                true
-            }
-            What::Key(key) => self.filter.key(key),
-            What::Paste(text) => self.filter.paste(text),
-            _ => false,
-        };
-        if changed {
+        if filter_input(&mut self.typing, &mut self.filter, input) {
             self.selected = 0;
         }
     }
