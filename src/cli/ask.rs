@@ -5,7 +5,7 @@ use super::exit::{Failure, Outcome, usage};
 use super::watch::{finish, watch};
 use contract::StudioError;
 use contract::ops::agents::ListAgents;
-use contract::ops::common::{IdPath, NamePath, Page};
+use contract::ops::common::{AfterQuery, IdPath, NamePath, Page};
 use contract::ops::test::{AskBody, AskStream, ListTestSessions, SessionQuery, Transcript};
 use contract::ops::turns::{GetTurn, ResumeTurn, TurnEvents};
 use contract::wire::{Json, NoBody, NoPath, NoQuery};
@@ -69,7 +69,7 @@ pub async fn resume(ctx: &Ctx, turn: &str, no_wait: bool) -> Outcome {
     if answer.status.is_over() {
         return finish(ctx, turn, true).await;
     }
-    let events = ctx.call::<TurnEvents>(path(), NoQuery, NoBody).await?;
+    let events = ctx.call::<TurnEvents>(path(), AfterQuery::default(), NoBody).await?;
     let mut watching = std::pin::pin!(watch(ctx, events, no_wait));
     // Answers only when the turn rests, so it runs beside the watching; a refusal ends both.
     tokio::select! {

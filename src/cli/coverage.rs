@@ -64,7 +64,11 @@ commands! {
 }
 
 /// Operations that have no command of their own, and why. `astudio api call` reaches them.
-pub const API_ONLY: &[(&str, &str)] = &[("test.ask", "`ask` watches the turn and says the same at its end")];
+pub const API_ONLY: &[(&str, &str)] = &[
+    ("test.ask", "`ask` watches the turn and says the same at its end"),
+    ("test.defer", "`ask --no-wait` says the same"),
+    ("events.watch", "for programs that show records; a command reads them when it is called"),
+];
 
 /// The command of an operation.
 pub fn command_of(id: &str) -> Option<&'static str> {

@@ -4,7 +4,7 @@ use super::ctx::Ctx;
 use super::exit::{Exit, Outcome};
 use super::table::{Table, pretty, record, when};
 use super::{ask, watch};
-use contract::ops::common::{IdPath, NamePath};
+use contract::ops::common::{AfterQuery, IdPath, NamePath};
 use contract::ops::test::{AskAnswer, EndTest, ListTestSessions, SessionQuery, Transcript};
 use contract::ops::turns::{CallPath, GetTurn, InterruptTurn, SettleBody, SettleCall, TurnEvents};
 use contract::turn::{TurnEvent, TurnStatus};
@@ -160,7 +160,7 @@ pub async fn turns(ctx: &Ctx, command: Turns) -> Outcome {
     let Json(answer) = match command {
         Turns::Show { id } => ctx.call::<GetTurn>(IdPath { id }, NoQuery, NoBody).await?,
         Turns::Watch { id, no_wait } => {
-            let events = ctx.call::<TurnEvents>(IdPath { id }, NoQuery, NoBody).await?;
+            let events = ctx.call::<TurnEvents>(IdPath { id }, AfterQuery::default(), NoBody).await?;
             return watch::watch(ctx, events, no_wait).await;
         }
         Turns::Resume { id, no_wait } => return ask::resume(ctx, &id, no_wait).await,

@@ -12,6 +12,7 @@ pub mod caller;
 pub mod catalog;
 pub mod engine;
 pub mod errors;
+pub mod events;
 pub mod failure;
 pub mod keys;
 pub mod me;

@@ -3,8 +3,8 @@
 use crate::{Admitted, Engine, Serve};
 use contract::ops::common::NamePath;
 use contract::ops::test::{
-    Ask, AskAnswer, AskBody, AskStream, EndTest, ListTestSessions, SessionQuery, TestEnded, TestSessions,
-    TestTranscript, Transcript,
+    Ask, AskAnswer, AskBody, AskDefer, AskStream, Deferred, EndTest, ListTestSessions, SessionQuery, TestEnded,
+    TestSessions, TestTranscript, Transcript,
 };
 use contract::turn::{TurnStatus, Watched};
 use contract::wire::{Events, Json, Late, NoBody, NoQuery};
@@ -127,6 +127,21 @@ impl Serve<AskStream> for Engine {
     ) -> Result<Events<Watched>> {
         let begun = self.begin(who, path, query, body).await?;
         Ok(Events(self.runtime.watch(begun.partition, begun.turn, begun.session, 0)))
+    }
+}
+
+impl Serve<AskDefer> for Engine {
+    async fn serve(
+        &self,
+        who: Admitted,
+        path: NamePath,
+        query: Late<SessionQuery>,
+        body: Late<AskBody>,
+    ) -> Result<Json<Deferred>> {
+        let Begun { partition, turn, session, .. } = self.begin(who, path, query, body).await?;
+        let approvals = self.runtime.view(&partition, &turn).await?.tool_calls;
+        let approvals = approvals.into_iter().filter(|call| call.state == "waiting").filter_map(|call| call.approval);
+        Ok(Json(Deferred { turn, session, approvals: approvals.collect() }))
     }
 }
 

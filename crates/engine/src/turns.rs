@@ -1,7 +1,7 @@
 //! Turns: state, events, resume, interrupt, settle. A turn belongs to the person who asked.
 
 use crate::{Admitted, Engine, Serve};
-use contract::ops::common::IdPath;
+use contract::ops::common::{AfterQuery, IdPath};
 use contract::ops::test::AskAnswer;
 use contract::ops::turns::{CallPath, GetTurn, InterruptTurn, ResumeTurn, SettleBody, SettleCall, TurnEvents};
 use contract::turn::Watched;
@@ -18,10 +18,17 @@ impl Serve<GetTurn> for Engine {
 }
 
 impl Serve<TurnEvents> for Engine {
-    async fn serve(&self, who: Admitted, path: IdPath, _: Late<NoQuery>, _: Late<NoBody>) -> Result<Events<Watched>> {
+    async fn serve(
+        &self,
+        who: Admitted,
+        path: IdPath,
+        query: Late<AfterQuery>,
+        _: Late<NoBody>,
+    ) -> Result<Events<Watched>> {
         let partition = who.partition()?;
         let (turn, session) = self.runtime.turn(partition, &who.user, &path.id).await?;
-        Ok(Events(self.runtime.watch(partition.clone(), turn.id, session.name, 0)))
+        let after = query.open()?.after.unwrap_or(0);
+        Ok(Events(self.runtime.watch(partition.clone(), turn.id, session.name, after)))
     }
 }
 

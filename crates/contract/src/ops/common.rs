@@ -70,6 +70,29 @@ impl Query for Page {
     }
 }
 
+/// `?after=` of a stream: the id of the last event that was seen.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct AfterQuery {
+    /// Continue after this place; none = where the stream begins.
+    pub after: Option<i64>,
+}
+
+impl Query for AfterQuery {
+    fn open(pairs: Vec<(String, String)>) -> Result<Self> {
+        let value = pairs.into_iter().rev().find(|(key, _)| key == "after").map(|(_, value)| value);
+        let read = |value: String| {
+            value.parse().ok().filter(|after| *after >= 0).ok_or_else(|| {
+                StudioError::invalid_request("'after' must be the id of an event of this stream, a whole number.")
+            })
+        };
+        Ok(Self { after: value.map(read).transpose()? })
+    }
+
+    fn pairs(&self) -> Vec<(String, String)> {
+        self.after.map(|after| ("after".to_owned(), after.to_string())).into_iter().collect()
+    }
+}
+
 /// `expected_version` in a query.
 #[derive(Clone, Debug, Default)]
 pub struct VersionQuery {

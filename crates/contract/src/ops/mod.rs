@@ -5,6 +5,7 @@ pub mod approvals;
 pub mod audit;
 pub mod catalog;
 pub mod common;
+pub mod events;
 pub mod keys;
 pub mod me;
 pub mod people;
@@ -22,7 +23,7 @@ macro_rules! for_each_operation {
             me::GetMe,
             agents::ListAgents, agents::GetAgent, agents::CreateAgent, agents::PatchAgent, agents::DeleteAgent,
             agents::ReloadAgent, agents::SetAgentVisibility,
-            test::Ask, test::AskStream, test::EndTest, test::ListTestSessions, test::Transcript,
+            test::Ask, test::AskStream, test::AskDefer, test::EndTest, test::ListTestSessions, test::Transcript,
             turns::GetTurn, turns::TurnEvents, turns::ResumeTurn, turns::InterruptTurn, turns::SettleCall,
             approvals::ListApprovals, approvals::GetApproval, approvals::DecideApproval, approvals::WithdrawApproval,
             approvals::ReaskApproval,
@@ -35,6 +36,7 @@ macro_rules! for_each_operation {
             keys::ListKeys, keys::StoreKey, keys::DeleteKey,
             tools::ExecuteTool,
             audit::ListAudit, audit::VerifyAudit,
+            events::WatchChanges,
         }
     };
 }
@@ -61,8 +63,9 @@ mod tests {
             assert!(!meta.about.is_empty(), "{}", meta.id);
             for route in meta.routes {
                 assert!(route.starts_with('/'), "{route}");
-                // `test.stream` shares its route with `test.ask`: the Accept header decides.
-                assert!(routes.insert((meta.method, *route)) || meta.id == "test.stream", "{route}");
+                // These share their route with `test.ask`: the headers Accept and Prefer decide.
+                let shares = ["test.stream", "test.defer"].contains(&meta.id);
+                assert!(routes.insert((meta.method, *route)) || shares, "{route}");
             }
         }
     }

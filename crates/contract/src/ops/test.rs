@@ -25,6 +25,13 @@ operations! {
         refusals: [NotFound 404, InvalidJson 400, InvalidRequest 400, Unavailable 503, AccessDenied 403, NotManageable 403,
             ToolingNotPermitted 422, TurnOpen 409, KeySourceRequired 409, KeySourceUnavailable 422],
     }
+    /// Ask an agent and come back later: the turn goes on without anybody who waits.
+    AskDefer = "test.defer" {
+        Post "/agents/{name}/test/ask", Run, Gates::RECORD.pbac("testing", "ask"),
+        path: NamePath, query: SessionQuery, body: AskBody, reply: Json<Deferred>, ok: 202,
+        refusals: [NotFound 404, InvalidJson 400, InvalidRequest 400, Unavailable 503, AccessDenied 403, NotManageable 403,
+            ToolingNotPermitted 422, TurnOpen 409, KeySourceRequired 409, KeySourceUnavailable 422],
+    }
     /// End the caller's test session with an agent.
     EndTest = "test.end" {
         Delete "/agents/{name}/test", Run, Gates::RECORD,
@@ -88,7 +95,44 @@ fn yes() -> bool {
     true
 }
 
-impl JsonBody for AskBody {}
+impl JsonBody for AskBody {
+    /// Takes the input of an AG-UI run as well: its last user message is the question, its thread the session, and what it
+    /// forwards are the other fields.
+    fn canonical(raw: Value) -> Value {
+        let Value::Object(run) = &raw else { return raw };
+        let Some(messages) = run.get("messages").and_then(Value::as_array).filter(|_| !run.contains_key("query"))
+        else {
+            return raw;
+        };
+        let mut body = run.get("forwardedProps").and_then(Value::as_object).cloned().unwrap_or_default();
+        if let Some(thread) = run.get("threadId").and_then(Value::as_str).filter(|thread| !thread.is_empty()) {
+            body.entry("session").or_insert_with(|| thread.into());
+        }
+        let asked = messages.iter().rev().find(|message| message["role"] == "user");
+        body.insert("query".into(), asked.map(|message| text_of(&message["content"])).unwrap_or_default().into());
+        Value::Object(body)
+    }
+}
+
+/// The text of an AG-UI message, which is plain or in parts.
+fn text_of(content: &Value) -> String {
+    match content {
+        Value::String(text) => text.clone(),
+        Value::Array(parts) => parts.iter().filter_map(|part| part["text"].as_str()).collect::<Vec<_>>().join("\n"),
+        _ => String::new(),
+    }
+}
+
+/// What an ask answers that does not wait.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Deferred {
+    /// Id of the turn that has begun.
+    pub turn: String,
+    /// Name of its session.
+    pub session: String,
+    /// Approvals that it waits for already.
+    pub approvals: Vec<String>,
+}
 
 /// What an ask answers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -191,4 +235,37 @@ pub struct TranscriptTurn {
     pub status: TurnStatus,
     /// Its log.
     pub events: Vec<LoggedEvent>,
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use crate::wire::{Body as _, Raw};
+    use serde_json::json;
+
+    fn open(body: Value) -> Result<AskBody> {
+        AskBody::open(Raw::Value(body))
+    }
+
+    #[test]
+    fn the_input_of_an_ag_ui_run_is_a_question() {
+        let run = json!({
+            "threadId": "t-1", "runId": "r-1", "tools": [], "context": [], "state": {},
+            "messages": [
+                { "id": "1", "role": "user", "content": "first" },
+                { "id": "2", "role": "assistant", "content": "answer" },
+                { "id": "3", "role": "user", "content": [{ "type": "text", "text": "a" }, { "type": "text", "text": "b" }] },
+            ],
+            "forwardedProps": { "model": "rehearsal:greeter", "use_byok": false },
+        });
+        let body = open(run).unwrap();
+        assert_eq!((body.query.as_str(), body.session.as_deref()), ("a\nb", Some("t-1")));
+        assert_eq!((body.model.as_deref(), body.use_byok), (Some("rehearsal:greeter"), false));
+        let none = open(json!({ "threadId": "", "messages": [] })).unwrap();
+        assert_eq!((none.query.as_str(), none.session), ("", None));
+        // A question of our own that happens to carry messages stays what it is.
+        assert_eq!(open(json!({ "query": "q", "messages": 7 })).unwrap().query, "q");
+        assert!(open(json!({ "messages": "no list" })).is_err());
+    }
 }

@@ -1,6 +1,6 @@
 //! Turns: state, events, resume, interrupt, settle.
 
-use super::common::IdPath;
+use super::common::{AfterQuery, IdPath};
 use super::test::AskAnswer;
 use crate::operation::Gates;
 use crate::operations;
@@ -18,8 +18,8 @@ operations! {
     /// Watch a turn: its log so far, then what happens.
     TurnEvents = "turns.events" {
         Get "/turns/{id}/events", Read, Gates::RECORD,
-        path: IdPath, query: NoQuery, body: NoBody, reply: Events<Watched>, ok: 200,
-        refusals: [NotFound 404],
+        path: IdPath, query: AfterQuery, body: NoBody, reply: Events<Watched>, ok: 200,
+        refusals: [NotFound 404, InvalidRequest 400],
     }
     /// Take a turn up again whose process is gone, or whose approvals have been decided.
     ResumeTurn = "turns.resume" {

@@ -177,6 +177,22 @@ pub fn head(tx: &mut dyn Tx, partition: &str) -> Result<Option<(i64, String)>, S
     row.map(|mut row| Ok((row.int(0)?, row.take_text(1)?))).transpose()
 }
 
+/// Place and subject of the entries of a partition after a place, oldest first.
+pub fn subjects_after(
+    tx: &mut dyn Tx,
+    partition: &str,
+    after: i64,
+    limit: i64,
+) -> Result<Vec<(i64, String)>, StoreError> {
+    let rows = tx.query(
+        // A cross join keeps the order of the tables, so that only the newest links are looked at.
+        "select l.seq, a.subject from audit_links l cross join audit a
+         where l.partition = $1 and l.seq > $2 and a.id = l.audit_id order by l.seq limit $3",
+        vals![partition, after, limit],
+    )?;
+    rows.into_iter().map(|mut row| Ok((row.int(0)?, row.take_text(1)?))).collect()
+}
+
 /// Adds a link.
 pub fn insert_link(tx: &mut dyn Tx, row: &LinkRow) -> Result<(), StoreError> {
     tx.exec(

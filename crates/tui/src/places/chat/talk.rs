@@ -6,7 +6,7 @@ use crate::event::Ms;
 use crate::places::Go;
 use crate::state::Ctx;
 use client::{Client, Engine, Request, Serve};
-use contract::ops::common::{IdPath, NamePath};
+use contract::ops::common::{AfterQuery, IdPath, NamePath};
 use contract::ops::test::{AskBody, AskStream, EndTest, ListTestSessions, SessionQuery, TestTranscript, Transcript};
 use contract::ops::turns::{CallPath, InterruptTurn, ResumeTurn, SettleBody, SettleCall, TurnEvents};
 use contract::turn::{TurnEvent, TurnStatus, Watched};
@@ -113,7 +113,7 @@ impl Place {
         self.again = Some((Ms::MAX, waited));
         self.watch += 1;
         (self.began, self.now) = (ctx.now, ctx.now);
-        ctx.effects.push(watch::<TurnEvents>(self.watch, IdPath { id: id.clone() }, NoQuery, NoBody));
+        ctx.effects.push(watch::<TurnEvents>(self.watch, IdPath { id: id.clone() }, AfterQuery::default(), NoBody));
         self.resume(id, ctx);
     }
 
