@@ -62,17 +62,29 @@ pub async fn open(places: &Places, settings: &Settings) -> Result<App> {
     let user = own_user();
     let wanted = Bootstrap { tenant: OWN_TENANT.to_owned(), name: user.clone(), user };
     let whose = bootstrap(&store, wanted).await?;
-    let engine = Builder::new(store, Arc::new(Models::new(settings, &places.home)))
+    let engine = builder(places, settings, store, vault).resolver(Arc::new(people)).build();
+    Ok(App { engine, user: whose.user, tenant: whose.tenant })
+}
+
+/// Opens a home as a plain host: no tenants, no people, records of all, and one person who manages them.
+///
+/// # Errors
+/// What is wrong with the home, its key or its settings.
+pub fn open_plain(places: &Places, settings: &Settings) -> Result<Engine> {
+    let store = open_store(places, true)?;
+    let vault = Vault::load(&variable, Some(store.home().path())).map_err(|fault| vault_fault(&fault))?;
+    Ok(builder(places, settings, store, vault).build())
+}
+
+fn builder(places: &Places, settings: &Settings, store: Store, vault: Option<Vault>) -> Builder {
+    Builder::new(store, Arc::new(Models::new(settings, &places.home)))
         .vault(vault.map(Arc::new))
         .registry(registry(places))
         .policy(policy(settings.host.policy))
-        .resolver(Arc::new(people))
         .settings(EngineSettings {
             class_allowlist: settings.host.class_allowlist.clone(),
             runtime: settings.turn.runtime(),
         })
-        .build();
-    Ok(App { engine, user: whose.user, tenant: whose.tenant })
 }
 
 /// Opens the store of a home, with `apply` brought up to date.

@@ -8,10 +8,10 @@ mod models;
 mod settings;
 pub mod workbench;
 
-pub use builder::{App, open, open_store, speak_as, store_fault};
+pub use builder::{App, open, open_plain, open_store, speak_as, store_fault};
 pub use home::{Places, own_user};
 pub use models::{Models, Provider};
 pub use settings::{
-    HostSettings, Kind, LogSettings, PolicyPreset, ProviderSettings, RehearsalSettings, Settings, TurnSettings, leaves,
-    unknown_variables,
+    HostSettings, Kind, LogFormat, LogSettings, PolicyPreset, ProviderSettings, RehearsalSettings, Settings,
+    TurnSettings, leaves, unknown_variables,
 };

@@ -28,6 +28,8 @@ pub struct Settings {
     pub rehearsal: RehearsalSettings,
     /// The workbench.
     pub workbench: tui::TuiSettings,
+    /// The server.
+    pub server: server::ServerSettings,
     /// Providers by name: new ones, and changes of known ones.
     pub providers: BTreeMap<String, ProviderSettings>,
 }
@@ -38,12 +40,24 @@ pub struct Settings {
 pub struct LogSettings {
     /// What is written: `error`, `warn`, `info`, `debug`, `trace`, or a filter by room such as `warn,astudio_runtime=debug`.
     pub filter: String,
+    /// How a line is written.
+    pub format: LogFormat,
 }
 
 impl Default for LogSettings {
     fn default() -> Self {
-        Self { filter: "error".to_owned() }
+        Self { filter: "error".to_owned(), format: LogFormat::Text }
     }
+}
+
+/// How a line of the log is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LogFormat {
+    /// For people.
+    Text,
+    /// One JSON object a line, for programs.
+    Json,
 }
 
 /// The tooling policy of the tenants of a home.

@@ -20,6 +20,7 @@ mod migrate;
 mod output;
 mod pages;
 mod people;
+mod serve;
 mod sessions;
 mod table;
 mod terminal;
@@ -29,7 +30,7 @@ mod watch;
 mod workbench;
 
 use crate::app::workbench::Log;
-use crate::app::{self, LogSettings, Places, Settings};
+use crate::app::{self, LogFormat, LogSettings, Places, Settings};
 use clap::Parser;
 use clap::error::ErrorKind;
 use client::Client;
@@ -47,6 +48,9 @@ const LAST_WORK: Duration = Duration::from_secs(5);
 
 /// What the workbench logs when the settings say nothing.
 const WORKBENCH_FILTER: &str = "warn,astudio=info";
+
+/// What the server logs when the settings say nothing.
+const SERVER_FILTER: &str = "warn,astudio=info,astudio_server=info";
 
 /// What to try first.
 const FIRST_STEPS: &str = "\
@@ -141,6 +145,8 @@ enum Command {
     Audit(audit::Command),
     /// Fill this home with agents to play with
     Demo(demo::DemoArgs),
+    /// Serve this home over HTTP
+    Serve(serve::ServeArgs),
     /// Check this home, its policies and its providers
     Doctor,
     /// The schema of this home
@@ -233,7 +239,13 @@ fn run(args: Args, out: Output) -> Outcome {
     let places = Places::find(global.home, global.config)?;
     let settings = Settings::load(places.config.as_deref(), variables(), &global.set)?;
     let log = opens.then(Log::default);
-    start_log(&settings, log.clone())?;
+    let filter = match &command {
+        Some(Command::Serve(_)) => SERVER_FILTER,
+        // On a screen of its own the log disturbs nobody.
+        _ if opens => WORKBENCH_FILTER,
+        _ => &settings.log.filter,
+    };
+    start_log(&settings.log, filter, log.clone())?;
     let bare = Bare { out, places, settings, speak_as: global.speak_as };
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     let runtime = Ending(Some(runtime));
@@ -262,6 +274,7 @@ async fn dispatch(bare: Bare, again: String, command: Option<Command>, log: Opti
     let command = match command {
         Some(Command::Migrate(command)) => return migrate::run(&bare, command).await,
         Some(Command::Doctor) => return doctor::run(&bare).await,
+        Some(Command::Serve(args)) => return serve::run(bare, args).await,
         command => command,
     };
     let Bare { out, places, settings, speak_as } = bare;
@@ -304,7 +317,7 @@ async fn act(ctx: &Ctx, command: Option<Command>, places: &Places, settings: &Se
         Command::Api(api::ApiArgs { command: Some(api::Command::Batch) }) => api::batch(ctx).await,
         // Served before there was an engine.
         Command::Api(_) => api::list(&ctx.out),
-        Command::Migrate(_) | Command::Doctor => Ok(Exit::Done),
+        Command::Migrate(_) | Command::Doctor | Command::Serve(_) => Ok(Exit::Done),
         Command::Completions { shell } => completions::run(&ctx.out, shell),
         Command::Man => pages::man(&ctx.out),
         Command::Docs(page) => pages::docs(&ctx.out, &page),
@@ -341,20 +354,17 @@ fn again(global: &Global) -> String {
     command
 }
 
-/// Begins the program's own log: on stderr, or in the workbench's.
-fn start_log(settings: &Settings, log: Option<Log>) -> Result<(), StudioError> {
-    let mut filter = settings.log.filter.as_str();
-    // On a screen of its own the log disturbs nobody.
-    if log.is_some() && filter == LogSettings::default().filter {
-        filter = WORKBENCH_FILTER;
-    }
-    let filter = EnvFilter::try_new(filter)
+/// Begins the program's own log: on stderr, or in the workbench's. `usual` counts while the settings say nothing else.
+fn start_log(settings: &LogSettings, usual: &str, log: Option<Log>) -> Result<(), StudioError> {
+    let said = settings.filter != LogSettings::default().filter;
+    let filter = EnvFilter::try_new(if said { &settings.filter } else { usual })
         .map_err(|e| StudioError::new(Code::InvalidConfig, 422, format!("log.filter: {e}")))?;
     let build = tracing_subscriber::fmt().with_env_filter(filter).with_ansi(false);
     // A second start in one process keeps the first log.
-    let _ = match log {
-        Some(log) => build.with_writer(log).try_init(),
-        None => build.with_writer(std::io::stderr).try_init(),
+    let _ = match (log, settings.format) {
+        (Some(log), _) => build.with_writer(log).try_init(),
+        (None, LogFormat::Text) => build.with_writer(std::io::stderr).try_init(),
+        (None, LogFormat::Json) => build.with_writer(std::io::stderr).json().flatten_event(true).try_init(),
     };
     Ok(())
 }

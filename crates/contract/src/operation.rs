@@ -150,6 +150,8 @@ pub struct Meta {
     pub refusals: &'static [(Code, u16)],
     /// See [`Operation::OK`].
     pub ok: u16,
+    /// Whether it answers with a stream of events.
+    pub streams: bool,
 }
 
 /// The description of an operation.
@@ -163,6 +165,7 @@ pub const fn meta<O: Operation>() -> Meta {
         gates: O::GATES,
         refusals: O::REFUSALS,
         ok: O::OK,
+        streams: <O::Reply as Reply>::STREAMS,
     }
 }
 

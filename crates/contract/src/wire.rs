@@ -200,6 +200,8 @@ impl<T: 'static> Late<T> {
 
 /// What an operation answers when it succeeds.
 pub trait Reply: Sized + Send + 'static {
+    /// Whether it is a stream of events.
+    const STREAMS: bool = false;
     /// As it travels, with the operation's success status.
     fn into_wire(self, ok: u16) -> WireReply;
     /// Reads it back.
@@ -236,6 +238,8 @@ impl<T: Serialize + DeserializeOwned + Send + 'static> Reply for Json<T> {
 pub struct Events<E>(pub BoxStream<'static, (Option<String>, E)>);
 
 impl<E: Serialize + DeserializeOwned + Send + 'static> Reply for Events<E> {
+    const STREAMS: bool = true;
+
     fn into_wire(self, ok: u16) -> WireReply {
         use futures_util::StreamExt as _;
         let stream = self.0.map(|(id, event)| WireEvent { id, data: serde_json::to_value(&event).unwrap_or_default() });

@@ -1,0 +1,72 @@
+//! Asks over HTTP: streamed as AG-UI events, or waited for.
+
+use crate::agui::{AgUi, read_id};
+use crate::router::Shared;
+use crate::{answer, sse};
+use axum::response::Response;
+use contract::ops::test::AskStream;
+use contract::ops::turns::TurnEvents;
+use contract::wire::{Events, WireRequest};
+use contract::{Code, Result, StudioError};
+use engine::{Caller, Entry};
+use futures_util::stream::{self, StreamExt as _};
+use http::HeaderMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How long a waiting ask may still be answered when the server stops.
+const LAST_ANSWER: Duration = Duration::from_secs(1);
+
+/// Begins a turn and streams it; with `Last-Event-ID` the turn that the id names is streamed on, and nothing new begins.
+pub async fn stream(
+    shared: &Arc<Shared>,
+    caller: Caller,
+    request: WireRequest,
+    headers: &HeaderMap,
+) -> Result<Response> {
+    let Events(seen) = match sse::last_event_id(headers) {
+        None => shared.engine.call::<AskStream>(caller, request).await?,
+        Some(id) => {
+            let wrong = || StudioError::invalid_request("'Last-Event-ID' must be the id of an event of such a stream.");
+            let (turn, after) = read_id(id).ok_or_else(wrong)?;
+            let request = WireRequest {
+                path: [("id".to_owned(), turn.to_owned())].into(),
+                query: vec![("after".into(), after.to_string())],
+                ..WireRequest::default()
+            };
+            shared.engine.call::<TurnEvents>(caller, request).await?
+        }
+    };
+    let events = stream::unfold((seen, AgUi::default(), false), |(mut seen, mut agui, over)| async move {
+        if over {
+            return None;
+        }
+        let (events, over) = match seen.next().await {
+            Some((_, what)) => (agui.events(what), false),
+            None => (agui.cut(), true),
+        };
+        Some((stream::iter(events), (seen, agui, over)))
+    })
+    .flatten();
+    Ok(sse::stream(events, shared.stopping.clone(), shared.metrics.stream()))
+}
+
+/// Begins a turn and waits for its answer. When the server stops, whoever waits is told so; the turn is taken up again later.
+pub async fn wait(shared: &Arc<Shared>, entry: &Entry, caller: Caller, request: WireRequest) -> Result<Response> {
+    let mut stopping = shared.stopping.clone();
+    let stopped = async {
+        let _ = stopping.wait_for(|stop| *stop).await;
+        tokio::time::sleep(LAST_ANSWER).await;
+    };
+    tokio::select! {
+        reply = (entry.call)(shared.engine.clone(), caller, request) => {
+            let (status, value) = crate::conditional::json_of(reply?)?;
+            Ok(answer::json(status, &value))
+        }
+        () = stopped => Err(StudioError::new(
+            Code::Unavailable,
+            503,
+            "The server is stopping. The turn is kept: list your test sessions, and resume it.",
+        )),
+    }
+}

@@ -1,0 +1,208 @@
+//! Versions of answers: `ETag`, `If-None-Match`, `If-Match`, and lists that are written once for each of their states.
+//!
+//! The tag of an agent is its version and a hash of its id and of the caller's access. The tag of a list is the newest
+//! place in the tenant's journal, for every change moves that in its own transaction, and a hash of who asks for what.
+
+use crate::router::Shared;
+use bytes::Bytes;
+use contract::ops::agents::{DeleteAgent, GetAgent, ListAgents, PatchAgent};
+use contract::wire::{Raw, WireReply, WireRequest};
+use contract::{Code, Operation as _, Result, StudioError};
+use engine::{Caller, Entry};
+use http::HeaderMap;
+use http::header::{IF_MATCH, IF_NONE_MATCH};
+use quick_cache::Weighter;
+use quick_cache::sync::Cache;
+use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
+
+/// Bytes of written lists that are kept.
+const LISTS: u64 = 24 * 1024 * 1024;
+
+/// Lists as they were written, by tag.
+pub type Lists = Cache<String, Bytes, Length>;
+
+/// Weighs a list by its bytes.
+#[derive(Clone)]
+pub struct Length;
+
+impl Weighter<String, Bytes> for Length {
+    fn weight(&self, key: &String, value: &Bytes) -> u64 {
+        (key.len() + value.len()) as u64
+    }
+}
+
+/// An empty store of lists.
+pub fn lists() -> Lists {
+    Cache::with_weighter(256, LISTS, Length)
+}
+
+/// What a read answers.
+pub enum Read {
+    /// Nothing has changed since the caller read it: 304.
+    Same(String),
+    /// An answer, with its tag.
+    Fresh(u16, Bytes, Option<String>),
+}
+
+/// Calls a read with an answer of its own.
+///
+/// # Errors
+/// The refusals of the operation.
+pub async fn read(
+    shared: &Shared,
+    entry: &Entry,
+    caller: Caller,
+    request: WireRequest,
+    headers: &HeaderMap,
+) -> Result<Read> {
+    if entry.meta.id == ListAgents::ID {
+        return list(shared, entry, caller, request, headers).await;
+    }
+    let (status, value) = json_of((entry.call)(shared.engine.clone(), caller, request).await?)?;
+    let tag = (entry.meta.id == GetAgent::ID).then(|| tag_of(&value)).flatten();
+    Ok(match tag {
+        Some(tag) if matches(headers, &tag) => Read::Same(tag),
+        tag => Read::Fresh(status, written(&value), tag),
+    })
+}
+
+async fn list(
+    shared: &Shared,
+    entry: &Entry,
+    caller: Caller,
+    request: WireRequest,
+    headers: &HeaderMap,
+) -> Result<Read> {
+    let who = shared.engine.admit(caller.clone(), &entry.meta.gates, entry.meta.effect).await?;
+    let Some(partition) = &who.partition else {
+        let (status, value) = json_of((entry.call)(shared.engine.clone(), caller, request).await?)?;
+        return Ok(Read::Fresh(status, written(&value), None));
+    };
+    // Read before the list: a change in between makes the tag too old, never too new.
+    let head = shared.engine.head(partition).await?;
+    let asks = format!("{:?}\u{0}{:?}\u{0}{}\u{0}{:?}", who.scope, who.host, partition.as_str(), request.query);
+    let tag = format!("W/\"{head}-{}\"", short_hash(asks.as_bytes()));
+    if matches(headers, &tag) {
+        return Ok(Read::Same(tag));
+    }
+    if let Some(bytes) = shared.lists.get(&tag) {
+        return Ok(Read::Fresh(entry.meta.ok, bytes, Some(tag)));
+    }
+    let (status, value) = json_of((entry.call)(shared.engine.clone(), caller, request).await?)?;
+    let bytes = written(&value);
+    shared.lists.insert(tag.clone(), bytes.clone());
+    Ok(Read::Fresh(status, bytes, Some(tag)))
+}
+
+/// Makes `If-Match` of a write of an agent the version that it expects.
+///
+/// # Errors
+/// 409 for a record that is not the one that was read; 400 for a tag that is none, or another version than the body's.
+pub async fn expect(
+    shared: &Shared,
+    entry: &Entry,
+    caller: &Caller,
+    request: &mut WireRequest,
+    headers: &HeaderMap,
+) -> Result<()> {
+    if ![PatchAgent::ID, DeleteAgent::ID].contains(&entry.meta.id) {
+        return Ok(());
+    }
+    let Some(value) = headers.get(IF_MATCH) else { return Ok(()) };
+    let wanted = value.to_str().map(str::trim).unwrap_or_default();
+    if wanted == "*" {
+        return Ok(());
+    }
+    let invalid = |message: &str| StudioError::new(Code::InvalidExpectedVersion, 400, message);
+    let version = wanted.strip_prefix('"').and_then(|tag| tag.split('-').next()?.parse::<i64>().ok());
+    let version = version.ok_or_else(|| invalid("'If-Match' must be the ETag of the agent as it was read."))?;
+    let path = WireRequest { path: request.path.clone(), ..WireRequest::default() };
+    let now = shared.engine.call::<GetAgent>(caller.clone(), path).await?;
+    let now = serde_json::to_value(&now.0).unwrap_or_default();
+    if tag_of(&now).as_deref() != Some(wanted) {
+        return Err(StudioError::version_conflict(now["version"].as_i64()));
+    }
+    let differ = || invalid("'If-Match' and 'expected_version' name two different versions. Name one.");
+    if entry.meta.id == DeleteAgent::ID {
+        match request.query.iter().find(|(key, _)| key == "expected_version") {
+            Some((_, other)) if *other != version.to_string() => return Err(differ()),
+            Some(_) => {}
+            None => request.query.push(("expected_version".into(), version.to_string())),
+        }
+        return Ok(());
+    }
+    // A body that is no object is refused where the contract's order says so.
+    if let Raw::Bytes(bytes) = &request.body
+        && let Ok(Value::Object(mut body)) = contract::json::parse(bytes)
+    {
+        match body.get("expected_version") {
+            Some(other) if *other != json!(version) && *other != json!(version.to_string()) => return Err(differ()),
+            _ => _ = body.insert("expected_version".into(), version.into()),
+        }
+        request.body = Raw::Value(Value::Object(body));
+    }
+    Ok(())
+}
+
+/// The tag of an agent as this caller sees it.
+pub fn tag_of(agent: &Value) -> Option<String> {
+    let version = agent["version"].as_i64()?;
+    let seen = format!("{}\u{0}{}\u{0}{}", agent["agent_id"], agent["access"], agent["can_manage"]);
+    Some(format!("\"{version}-{}\"", short_hash(seen.as_bytes())))
+}
+
+fn short_hash(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().take(8).map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Whether `If-None-Match` names this tag; weakly, as the header compares.
+fn matches(headers: &HeaderMap, tag: &str) -> bool {
+    let plain = |tag: &str| tag.trim().trim_start_matches("W/").to_owned();
+    let values = headers.get_all(IF_NONE_MATCH).iter().filter_map(|value| value.to_str().ok());
+    values.flat_map(|text| text.split(',')).any(|named| named.trim() == "*" || plain(named) == plain(tag))
+}
+
+fn written(value: &Value) -> Bytes {
+    serde_json::to_vec(value).unwrap_or_default().into()
+}
+
+/// The JSON of an answer.
+///
+/// # Errors
+/// 500 for a stream, which no read of this kind answers.
+pub fn json_of(reply: WireReply) -> Result<(u16, Value)> {
+    match reply {
+        WireReply::Json(status, value) => Ok((status, value)),
+        WireReply::Events(..) => Err(StudioError::internal()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use http::HeaderValue;
+
+    #[test]
+    fn a_tag_tells_versions_ids_and_access_apart() {
+        let agent = |version: i64, id: &str, access: &str| {
+            tag_of(&json!({ "version": version, "agent_id": id, "access": access, "can_manage": true })).unwrap()
+        };
+        let tag = agent(3, "a", "owner");
+        assert!(tag.starts_with("\"3-"), "{tag}");
+        for other in [agent(4, "a", "owner"), agent(3, "b", "owner"), agent(3, "a", "tenant")] {
+            assert_ne!(other, tag);
+        }
+        assert_eq!(tag_of(&json!({ "version": null })), None);
+    }
+
+    #[test]
+    fn if_none_match_is_a_list() {
+        let headers = |text| HeaderMap::from_iter([(IF_NONE_MATCH, HeaderValue::from_static(text))]);
+        assert!(matches(&headers("\"1-x\", W/\"3-y\""), "\"3-y\""));
+        assert!(matches(&headers("*"), "\"3-y\""));
+        assert!(!matches(&headers("\"3-z\""), "\"3-y\""));
+        assert!(!matches(&HeaderMap::new(), "\"3-y\""));
+    }
+}

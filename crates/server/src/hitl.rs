@@ -1,0 +1,86 @@
+//! The answer channel that clients of the original know: `POST /api/v1/agents/hitl/respond`.
+//!
+//! An interaction is an approval; only the person who asked answers here.
+
+use crate::router::Shared;
+use crate::{answer, request};
+use axum::Router;
+use axum::extract::{Request, State};
+use axum::response::Response;
+use axum::routing::post;
+use contract::ops::approvals::{DecideApproval, GetApproval};
+use contract::wire::{Method, Raw, WireRequest};
+use contract::{Code, Result, StudioError, json};
+use serde_json::{Value, json};
+use std::sync::Arc;
+
+/// The route.
+pub fn router(shared: Arc<Shared>) -> Router {
+    let refuse = |method: http::Method| async move { answer::method_not_allowed(&method, "POST") };
+    Router::new().route("/api/v1/agents/hitl/respond", post(respond).fallback(refuse)).with_state(shared)
+}
+
+async fn respond(State(shared): State<Arc<Shared>>, request: Request) -> Response {
+    responded(&shared, request).await.unwrap_or_else(|error| answer::refusal(&error))
+}
+
+async fn responded(shared: &Shared, request: Request) -> Result<Response> {
+    let (parts, body) = request.into_parts();
+    let caller = shared.caller(&parts.headers, None).await?;
+    let bytes = request::body(Method::Post, &parts.headers, body, &shared.settings).await?;
+    let body = json::parse(&bytes)
+        .map_err(|fault| StudioError::new(Code::InvalidJson, 400, format!("The body is {fault}.")))?;
+    let id = body["interaction_id"].as_str().filter(|id| !id.is_empty());
+    let id = id.ok_or_else(|| StudioError::invalid_request("'interaction_id' must name an approval."))?;
+    let decision = decision(&body["value"])?;
+    let path = || WireRequest { path: [("id".to_owned(), id.to_owned())].into(), ..WireRequest::default() };
+    let asked = shared.engine.call::<GetApproval>(caller.clone(), path()).await?.0;
+    if caller.sign_in.as_ref().is_none_or(|sign_in| sign_in.user_id != asked.requested_by) {
+        let message = "Only the person who asked answers here. Whoever else may decide does so in their approvals.";
+        return Err(StudioError::new(Code::AccessDenied, 403, message));
+    }
+    let decide = WireRequest { body: Raw::Value(decision), ..path() };
+    shared.engine.call::<DecideApproval>(caller, decide).await?;
+    Ok(answer::json(200, &json!({ "ok": true, "interaction_id": id })))
+}
+
+/// The decision in the answer's value: a yes or no by itself, as a word, or under a key of a form.
+fn decision(value: &Value) -> Result<Value> {
+    let word = match value {
+        Value::Object(form) => ["approved", "confirmed", "value", "decision"].iter().find_map(|key| form.get(*key)),
+        other => Some(other),
+    };
+    let yes = match word {
+        Some(Value::Bool(yes)) => Some(*yes),
+        Some(Value::String(word)) => match word.trim().to_ascii_lowercase().as_str() {
+            "yes" | "approve" | "approved" | "confirm" | "true" => Some(true),
+            "no" | "reject" | "rejected" | "deny" | "cancel" | "false" => Some(false),
+            _ => None,
+        },
+        _ => None,
+    };
+    match yes {
+        Some(true) => Ok(json!({ "decision": "approve" })),
+        Some(false) => Ok(json!({ "decision": "reject", "reason": value.get("reason").and_then(Value::as_str) })),
+        None => Err(StudioError::invalid_request("'value' must be true or false, 'approve' or 'reject'.")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn only_a_clear_word_decides() {
+        for yes in [json!(true), json!("Approve"), json!({ "approved": true }), json!({ "value": "yes" })] {
+            assert_eq!(decision(&yes).unwrap()["decision"], "approve", "{yes}");
+        }
+        for no in [json!(false), json!("reject"), json!({ "confirmed": false, "reason": "r" })] {
+            assert_eq!(decision(&no).unwrap()["decision"], "reject", "{no}");
+        }
+        for unclear in [json!(null), json!(1), json!("maybe"), json!({}), json!([true]), json!("")] {
+            assert_eq!(decision(&unclear).unwrap_err().status, 400, "{unclear}");
+        }
+    }
+}
