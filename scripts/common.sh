@@ -54,3 +54,22 @@ need_rust() {
 need_component() {
     cargo "$1" --version >/dev/null 2>&1 || fail "cargo $1 is missing. Run: rustup component add $2"
 }
+
+# The published AG-UI client, which a test runs against our server. It goes beside what is built; the lock file pins it.
+need_agui_client() {
+    if ! command -v node >/dev/null || ! command -v npm >/dev/null; then
+        command -v apt-get >/dev/null || fail "Node.js 18 or newer with npm is needed for one test. Install both."
+        step "Node.js is missing: installing nodejs and npm"
+        if ! { as_root apt-get update && as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends nodejs npm; }; then
+            fail "Node.js could not be installed. Run as root: apt-get install nodejs npm"
+        fi
+    fi
+    local folder="$CARGO_TARGET_DIR/agui"
+    if [ -d "$folder/node_modules/@ag-ui/client" ] && cmp -s tests/agui/package-lock.json "$folder/package-lock.json"; then
+        return
+    fi
+    step "the AG-UI client"
+    mkdir -p "$folder"
+    cp tests/agui/package.json tests/agui/package-lock.json "$folder/"
+    (cd "$folder" && npm ci --no-audit --no-fund)
+}

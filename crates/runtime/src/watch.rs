@@ -225,6 +225,8 @@ impl Watching {
             self.over = true;
             return Ok(());
         };
+        // Whoever has seen the end already waits for nothing.
+        self.over |= row.status.is_over() && row.last_seq <= self.last;
         let rests = row.status == TurnStatus::Waiting && row.last_seq == self.last && self.told_waiting != self.last;
         if rests && !self.goes_on().await? {
             self.told_waiting = self.last;

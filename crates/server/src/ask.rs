@@ -5,7 +5,7 @@ use crate::router::Shared;
 use crate::{answer, sse};
 use axum::response::Response;
 use contract::ops::test::AskStream;
-use contract::ops::turns::TurnEvents;
+use contract::ops::turns::{ResumeTurn, TurnEvents};
 use contract::wire::{Events, WireRequest};
 use contract::{Code, Result, StudioError};
 use engine::{Caller, Entry};
@@ -69,4 +69,16 @@ pub async fn wait(shared: &Arc<Shared>, entry: &Entry, caller: Caller, request: 
             "The server is stopping. The turn is kept: list your test sessions, and resume it.",
         )),
     }
+}
+
+/// Takes the turn of an approval up again once it is decided: the process that asked may be gone, and a client of this
+/// server need not come back for its turn to go on. Whoever decides for another person does not act for them.
+pub fn go_on(shared: &Arc<Shared>, caller: Caller, turn: &str) {
+    let (engine, turn) = (shared.engine.clone(), turn.to_owned());
+    tokio::spawn(async move {
+        let request = WireRequest { path: [("id".to_owned(), turn)].into(), ..WireRequest::default() };
+        if let Err(error) = engine.call::<ResumeTurn>(caller, request).await {
+            tracing::debug!(%error, "the turn of a decided approval stays for who asked");
+        }
+    });
 }

@@ -3,7 +3,7 @@
 //! An interaction is an approval; only the person who asked answers here.
 
 use crate::router::Shared;
-use crate::{answer, request};
+use crate::{answer, ask, request};
 use axum::Router;
 use axum::extract::{Request, State};
 use axum::response::Response;
@@ -24,7 +24,7 @@ async fn respond(State(shared): State<Arc<Shared>>, request: Request) -> Respons
     responded(&shared, request).await.unwrap_or_else(|error| answer::refusal(&error))
 }
 
-async fn responded(shared: &Shared, request: Request) -> Result<Response> {
+async fn responded(shared: &Arc<Shared>, request: Request) -> Result<Response> {
     let (parts, body) = request.into_parts();
     let caller = shared.caller(&parts.headers, None).await?;
     let bytes = request::body(Method::Post, &parts.headers, body, &shared.settings).await?;
@@ -40,7 +40,8 @@ async fn responded(shared: &Shared, request: Request) -> Result<Response> {
         return Err(StudioError::new(Code::AccessDenied, 403, message));
     }
     let decide = WireRequest { body: Raw::Value(decision), ..path() };
-    shared.engine.call::<DecideApproval>(caller, decide).await?;
+    let decided = shared.engine.call::<DecideApproval>(caller.clone(), decide).await?.0;
+    ask::go_on(shared, caller, &decided.turn);
     Ok(answer::json(200, &json!({ "ok": true, "interaction_id": id })))
 }
 

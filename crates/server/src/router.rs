@@ -8,11 +8,13 @@ use crate::sign_in::{SignInSource, session};
 use crate::{ServerSettings, answer, ask, hitl, meta, request, sse};
 use axum::Router;
 use axum::body::Body;
+use axum::extract::rejection::RawPathParamsRejection;
 use axum::extract::{RawPathParams, Request, State};
 use axum::middleware::{self, Next};
 use axum::response::Response;
 use axum::routing::{MethodFilter, MethodRouter};
 use contract::operation::Effect;
+use contract::ops::approvals::DecideApproval;
 use contract::ops::test::{Ask, AskDefer, AskStream};
 use contract::wire::{Method, Raw, WireReply, WireRequest};
 use contract::{Code, Operation as _, Result, StudioError};
@@ -186,10 +188,12 @@ impl Route {
     }
 }
 
-async fn handle(State(route): State<Arc<Route>>, params: RawPathParams, request: Request) -> Response {
+type Params = std::result::Result<RawPathParams, RawPathParamsRejection>;
+
+async fn handle(State(route): State<Arc<Route>>, params: Params, request: Request) -> Response {
     let entry = route.choose(request.headers());
     let begun = Instant::now();
-    let response = match AssertUnwindSafe(answered(&route, &entry, &params, request)).catch_unwind().await {
+    let response = match AssertUnwindSafe(answered(&route, &entry, params, request)).catch_unwind().await {
         Ok(Ok(response)) => response,
         Ok(Err(error)) => answer::refusal(&error),
         Err(_) => {
@@ -204,8 +208,9 @@ async fn handle(State(route): State<Arc<Route>>, params: RawPathParams, request:
     response
 }
 
-async fn answered(route: &Route, entry: &Entry, params: &RawPathParams, request: Request) -> Result<Response> {
+async fn answered(route: &Route, entry: &Entry, params: Params, request: Request) -> Result<Response> {
     let shared = &route.shared;
+    let params = params.map_err(|_| StudioError::invalid_request("The address must be UTF-8, percent-encoded."))?;
     let (parts, body) = request.into_parts();
     let headers = parts.headers;
     let mut path: BTreeMap<String, String> =
@@ -285,7 +290,11 @@ async fn call(
     // Whatever was begun is done, whether or not somebody still waits for the answer.
     let (shared, entry) = (shared.clone(), *entry);
     let work = tokio::spawn(async move {
-        let (status, value) = conditional::json_of((entry.call)(shared.engine.clone(), caller, request).await?)?;
+        let reply = (entry.call)(shared.engine.clone(), caller.clone(), request).await?;
+        let (status, value) = conditional::json_of(reply)?;
+        if entry.meta.id == DecideApproval::ID {
+            ask::go_on(&shared, caller, value["turn"].as_str().unwrap_or_default());
+        }
         let mut response = answer::json(status, &value);
         if entry.meta.id.starts_with("agents.")
             && let Some(tag) = conditional::tag_of(&value)
