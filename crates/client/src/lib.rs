@@ -3,6 +3,8 @@
 //! Whoever shows something to a person calls typed operations here and does not know whether the engine runs in this
 //! process or a server answers. It may use `engine` and below. It never decides anything.
 
+pub mod dialect;
+
 use contract::wire::{Body, Query, WireReply, WireRequest};
 use contract::{Operation, Result, StudioError};
 use engine::Entry;

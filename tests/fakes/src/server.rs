@@ -2,21 +2,19 @@
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
-use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use axum::body::{Body, Bytes};
 use axum::http::{Response, StatusCode};
-use axum::serve::ListenerExt;
 use futures_util::{Stream, StreamExt, stream};
 use serde_json::Value;
-use tokio::sync::oneshot;
 
 use crate::answer::{Answer, Step, cut_off};
+use crate::loopback::Loopback;
 use crate::request::Request;
 use crate::{anthropic, openai};
 
@@ -56,10 +54,8 @@ impl Shared {
 /// A model server on 127.0.0.1. It has a thread of its own, so that tests without a
 /// runtime can use it too, and stops when it is dropped.
 pub struct Fake {
-    address: SocketAddr,
+    server: Loopback,
     shared: Arc<Shared>,
-    stop: Option<oneshot::Sender<()>>,
-    thread: Option<JoinHandle<()>>,
 }
 
 impl Fake {
@@ -88,50 +84,28 @@ impl Fake {
     }
 
     fn start(protocol: Protocol, script: Script) -> Self {
-        let listener = std::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("loopback has a free port");
-        let address = listener.local_addr().expect("a bound socket has an address");
-        listener.set_nonblocking(true).expect("a socket can be non-blocking");
         let shared = Arc::new(Shared {
             protocol,
             script: Mutex::new(script),
             record: Mutex::default(),
             changed: Condvar::new(),
         });
-        let (stop, stopped) = oneshot::channel();
         let served = Arc::clone(&shared);
-        let thread = std::thread::spawn(move || {
-            let runtime =
-                tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime can be built");
-            runtime.block_on(async move {
-                let listener = tokio::net::TcpListener::from_std(listener)
-                    .expect("a listening socket can be registered")
-                    // Small pieces leave at once, or each waits for an acknowledgement.
-                    .tap_io(|socket| {
-                        let _ = socket.set_nodelay(true);
-                    });
-                let app = axum::Router::new().fallback(move |request| handle(Arc::clone(&served), request));
-                tokio::select! {
-                    served = async { axum::serve(listener, app).await } => {
-                        served.expect("serving does not fail");
-                    }
-                    _ = stopped => {}
-                }
-            });
-        });
-        Self { address, shared, stop: Some(stop), thread: Some(thread) }
+        let app = axum::Router::new().fallback(move |request| handle(Arc::clone(&served), request));
+        Self { server: Loopback::serve(app), shared }
     }
 
     /// The base URL to configure a client with.
     pub fn base_url(&self) -> String {
         match self.shared.protocol {
-            Protocol::OpenAi => format!("http://{}/v1", self.address),
-            Protocol::Anthropic => format!("http://{}", self.address),
+            Protocol::OpenAi => format!("http://{}/v1", self.server.address()),
+            Protocol::Anthropic => format!("http://{}", self.server.address()),
         }
     }
 
     /// Where it listens.
     pub fn address(&self) -> SocketAddr {
-        self.address
+        self.server.address()
     }
 
     /// Every request so far, in order.
@@ -176,18 +150,6 @@ impl Fake {
             record = self.shared.changed.wait_timeout(record, left).unwrap_or_else(PoisonError::into_inner).0;
         }
         true
-    }
-}
-
-impl Drop for Fake {
-    fn drop(&mut self) {
-        if let Some(stop) = self.stop.take() {
-            // The thread may have ended by itself; then nobody listens.
-            let _ = stop.send(());
-        }
-        if let Some(thread) = self.thread.take() {
-            let _ = thread.join();
-        }
     }
 }
 

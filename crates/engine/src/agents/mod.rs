@@ -11,3 +11,5 @@ mod page;
 mod read;
 mod reload;
 mod tooling;
+
+pub use page::page_of;

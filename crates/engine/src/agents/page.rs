@@ -2,14 +2,16 @@
 //!
 //! A filter is a row of terms, all of which must hold: `owner:me vis:tenant llm:anthropic category:sales status:active` and
 //! bare words, which are sought in name and description. Quotes keep blanks and colons: `"quarter report" category:"a b"`.
+//! A list that another server answers whole is paged here too, by the same words.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use contract::ops::agents::AgentItem;
+use contract::ops::agents::{AgentItem, AgentList};
 use contract::ops::common::Page;
 use contract::{Micros, Result, StudioError};
 use rules::access::Visibility;
 use serde::{Deserialize, Serialize};
+use store::repo::agents::Head;
 use store::repo::agents::list::{After, Order, Term};
 
 /// Items of a page when the client names no limit.
@@ -89,6 +91,60 @@ impl Ask {
     pub(super) fn cursor(&self, last: &AgentItem) -> String {
         let cursor = Cursor { s: self.sort().into(), n: last.name.clone(), u: last.updated_at.unwrap_or_default().0 };
         URL_SAFE_NO_PAD.encode(serde_json::to_vec(&cursor).unwrap_or_default())
+    }
+}
+
+/// The page of a list that is at hand whole, with the filter, the orders and the cursors of stored lists; `me` is whom
+/// `owner:me` means.
+///
+/// # Errors
+/// 400 `invalid_request`, as for stored lists.
+pub fn page_of(mut items: Vec<AgentItem>, page: &Page, me: &str) -> Result<AgentList> {
+    let ask = Ask::new(page, me)?;
+    let key = |name: &str, updated_at: Option<Micros>| match ask.order {
+        Order::Name => (Micros::default(), name.to_owned()),
+        Order::Updated => (updated_at.unwrap_or_default(), name.to_owned()),
+    };
+    items.retain(|item| {
+        let row = head(item);
+        ask.terms.iter().all(|term| term.holds(&row))
+    });
+    items.sort_by_cached_key(|item| key(&item.name, item.updated_at));
+    if ask.descending {
+        items.reverse();
+    }
+    if let Some(after) = &ask.after {
+        let after = key(&after.name, Some(after.updated_at));
+        items.retain(|item| match key(&item.name, item.updated_at).cmp(&after) {
+            std::cmp::Ordering::Less => ask.descending,
+            std::cmp::Ordering::Equal => false,
+            std::cmp::Ordering::Greater => !ask.descending,
+        });
+    }
+    let mut next = None;
+    if let Some(limit) = ask.limit.map(|limit| limit as usize).filter(|limit| items.len() > *limit) {
+        items.truncate(limit);
+        next = items.last().map(|last| ask.cursor(last));
+    }
+    Ok(AgentList { count: items.len(), agents: items, next_cursor: page.is_paged().then_some(next) })
+}
+
+/// An item as the row that the terms judge.
+fn head(item: &AgentItem) -> Head {
+    Head {
+        id: item.agent_id.clone().unwrap_or_default(),
+        name: item.name.clone(),
+        owner: item.owner.clone().unwrap_or_default(),
+        visibility: item.visibility.parse().unwrap_or(Visibility::Private),
+        allowed_groups: item.allowed_groups.clone(),
+        bot_class: item.class_name.clone(),
+        llm: item.llm.clone(),
+        category: item.category.clone().unwrap_or_default(),
+        description: item.description.clone(),
+        active: item.enabled,
+        version: item.version.unwrap_or_default(),
+        created_at: Micros::default(),
+        updated_at: item.updated_at.unwrap_or_default(),
     }
 }
 

@@ -1,0 +1,4 @@
+//! Every recorded answer of the other side goes through the dialect.
+#![allow(clippy::unwrap_used)]
+
+use super::*;
