@@ -25,6 +25,10 @@ fn read(status: u16, body: &Value) -> StudioError {
             let code = map.get("code").and_then(Value::as_str).filter(|code| !code.is_empty());
             let mut error = match code {
                 Some(code) => coded(status, code, said.unwrap_or_default()),
+                // Something there answered, so the address is right.
+                None if status == 404 && said.is_some() => {
+                    StudioError::new(Code::NotFound, 404, tidy(said.unwrap_or_default()))
+                }
                 None => uncoded(status, said.unwrap_or_default()),
             };
             if let Some(details) = map.get("details").filter(|details| !details.is_null()) {
