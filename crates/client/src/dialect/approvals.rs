@@ -4,7 +4,7 @@
 //! There is no address that lists questions or reads one, so an answer can be given to a question whose interaction id is
 //! known, and a question that was received is shown as an approval of ours.
 
-use super::{From, Sent, lacking};
+use super::{Sent, Start, lacking};
 use contract::ops::approvals::{ApprovalStatus, ApprovalView, Decision, DecisionBody};
 use contract::wire::{Method, Raw, WireReply};
 use contract::{Micros, Result, canonical};
@@ -157,7 +157,7 @@ pub fn respond(question: Option<&Question>, interaction: &str, decision: &Decisi
 
 /// The request that carries an answer.
 pub(super) fn sent(body: Value) -> Sent {
-    Sent { method: Method::Post, from: From::Root, path: RESPOND.into(), query: Vec::new(), body: Some(body) }
+    Sent { method: Method::Post, start: Start::Root, path: RESPOND.into(), query: Vec::new(), body: Some(body) }
 }
 
 /// What a decision came to. The other side confirms that it took the answer and says nothing of the call.

@@ -40,7 +40,7 @@ pub const LACKS: &[(&str, &str)] = &[
     ("tokens.admin_revoke", TOKENS),
     ("audit.list", AUDIT),
     ("audit.verify", AUDIT),
-    ("events.watch", "it does not tell of changes. Refresh to see them."),
+    ("events.watch", "it does not tell of changes."),
 ];
 
 /// Why the other side cannot do this operation at all; none when it can.

@@ -30,7 +30,7 @@ use serde_json::Value;
 
 /// Where the path of a request begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum From {
+pub enum Start {
     /// Below the base prefix, such as `/api/v1/astudio`.
     Base,
     /// At the root of the server: its approval channel lies outside the Studio.
@@ -43,7 +43,7 @@ pub struct Sent {
     /// The verb.
     pub method: Method,
     /// Where the path begins.
-    pub from: From,
+    pub start: Start,
     /// The path, percent-encoded.
     pub path: String,
     /// Query pairs, not encoded.
@@ -65,7 +65,7 @@ pub fn request(id: &str, request: &WireRequest) -> Result<Sent> {
     let meta = contract::ops::ALL.iter().find(|meta| meta.id == id).ok_or_else(|| unknown(id))?;
     let mut sent = Sent {
         method: meta.method,
-        from: From::Base,
+        start: Start::Base,
         path: address::path(meta.routes, path)?,
         query: Vec::new(),
         body: None,

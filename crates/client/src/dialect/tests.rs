@@ -235,7 +235,10 @@ fn a_decision_is_posted_outside_the_studio() {
     let decide = |body: Value| asked(&[("id", "i-1")], &[], Some(body));
     let yes = decide(json!({ "decision": "approve" }));
     let sent = request("approvals.decide", &yes).unwrap();
-    assert_eq!((sent.method, sent.from, sent.path.as_str()), (Method::Post, From::Root, "/api/v1/agents/hitl/respond"));
+    assert_eq!(
+        (sent.method, sent.start, sent.path.as_str()),
+        (Method::Post, Start::Root, "/api/v1/agents/hitl/respond")
+    );
     assert_eq!(sent.body, Some(json!({ "interaction_id": "i-1", "value": true })));
     let view = json_of(answer("approvals.decide", &yes, 200, json!({ "ok": true, "interaction_id": "i-1" })).unwrap());
     assert_eq!((view["id"].as_str(), view["status"].as_str()), (Some("i-1"), Some("approved")));

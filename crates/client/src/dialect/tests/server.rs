@@ -26,9 +26,9 @@ impl Person {
             Step::Done(reply) => return Ok(reply),
             Step::Send(sent) => sent,
         };
-        let base = match sent.from {
-            From::Base => format!("{}{PREFIX}", self.server.url()),
-            From::Root => self.server.url(),
+        let base = match sent.start {
+            Start::Base => format!("{}{PREFIX}", self.server.url()),
+            Start::Root => self.server.url(),
         };
         let mut url = reqwest::Url::parse(&format!("{base}{}", sent.path)).unwrap();
         if !sent.query.is_empty() {
