@@ -113,8 +113,8 @@ fn uncoded(status: u16, said: &str) -> StudioError {
     StudioError::new(code, status, message)
 }
 
-/// A message in one piece. A failure of the schema checker goes over many lines and repeats the value that was sent; field
-/// and fault are kept of it.
+/// A message in one piece, without what looks like a secret: a provider's own words are in some. A failure of the schema
+/// checker goes over many lines and repeats the value that was sent; field and fault are kept of it.
 fn tidy(message: &str) -> String {
     let first = message.split("\n\n").next().unwrap_or_default().trim();
     let whole = match first.split_once('\n').filter(|(head, _)| head.contains(" validation error")) {
@@ -123,7 +123,7 @@ fn tidy(message: &str) -> String {
             let faults = faults(lines);
             if faults.is_empty() { format!("{what}.") } else { format!("{what}: {}.", faults.join("; ")) }
         }
-        None => first.to_owned(),
+        None => text::redact_text(first, &[]).into_owned(),
     };
     match whole.char_indices().nth(LONGEST) {
         Some((end, _)) => format!("{}…", &whole[..end]),
@@ -221,6 +221,8 @@ mod tests {
         assert_eq!(body(422, "invalid_request", said).message, "Invalid request: Value error, exactly one.");
         let said = "Invalid toolkit parameters: 5 is not of type 'string'\n\nFailed validating\n    5";
         assert_eq!(body(422, "invalid_params", said).message, "Invalid toolkit parameters: 5 is not of type 'string'");
+        let error = body(502, "query_failed", "The provider said: bad key sk-abcdefghijklmnopqrstuvwxyz0123");
+        assert!(!error.message.contains("sk-abc") && error.message.contains("The provider said"), "{}", error.message);
         assert_eq!(body(400, "invalid_json", &"ü".repeat(3000)).message.chars().count(), LONGEST + 1);
     }
 
