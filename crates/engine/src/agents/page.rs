@@ -256,6 +256,40 @@ mod tests {
     }
 
     #[test]
+    fn a_whole_list_is_paged_as_stored_ones_are() {
+        let item = |name: &str, at: i64| -> AgentItem {
+            serde_json::from_value(serde_json::json!({
+                "name": name, "source": "studio", "origin": "studio", "owner": "u1", "enabled": true,
+                "updated_at": Micros(at), "visibility": "private", "allowed_groups": [], "class_name": "BasicBot",
+                "tags": [], "priority": 0, "at_startup": false, "access": "owner", "can_manage": true,
+            }))
+            .unwrap()
+        };
+        // Two changed at one instant, so that the name has to part them.
+        let items = || vec![item("b", 5), item("c", 5), item("a", 9), item("odd", 1)];
+        for (sort, whole) in
+            [("name", "abcodd"), ("-name", "oddcba"), ("updated_at", "oddbca"), ("-updated_at", "acbodd")]
+        {
+            let (mut names, mut cursor) = (String::new(), None);
+            loop {
+                let page = Page { limit: Some(1), sort: Some(sort.into()), cursor, ..Page::default() };
+                let list = page_of(items(), &page, "u1").unwrap();
+                assert_eq!(list.count, 1);
+                names.push_str(&list.agents[0].name);
+                match list.next_cursor.unwrap() {
+                    Some(next) => cursor = Some(next),
+                    None => break,
+                }
+            }
+            assert_eq!(names, whole, "{sort}");
+        }
+        let page = Page { q: Some("owner:me od".into()), ..Page::default() };
+        assert_eq!(page_of(items(), &page, "u1").unwrap().agents, [item("odd", 1)]);
+        assert_eq!(page_of(items(), &page, "u2").unwrap().count, 0);
+        assert_eq!(page_of(items(), &Page::default(), "u1").unwrap().next_cursor, None);
+    }
+
+    #[test]
     fn a_cursor_belongs_to_its_order() {
         let ask = |sort: &str, cursor: Option<String>| {
             Ask::new(&Page { sort: Some(sort.into()), cursor, ..Page::default() }, "u1")
