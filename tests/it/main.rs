@@ -9,6 +9,7 @@ mod cases_g;
 mod cli;
 mod demo;
 mod desk;
+mod document;
 mod http;
 mod interleave;
 mod invariants;

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// One message of a conversation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "role", rename_all = "snake_case")]
 pub enum Message {
     /// A person's words.
@@ -25,6 +26,7 @@ pub enum Message {
 
 /// A piece of what a model said.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum Block {
     /// Words for the person.
@@ -46,6 +48,7 @@ pub enum Block {
 
 /// A call as the model wrote it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ModelCall {
     /// The provider's id: may be empty or repeated, so it is never a key.
     pub id: String,
@@ -57,6 +60,7 @@ pub struct ModelCall {
 
 /// What a call came to, for the model.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ToolResultMessage {
     /// The provider's id of the call.
     pub call_id: String,
@@ -70,6 +74,7 @@ pub struct ToolResultMessage {
 
 /// Tokens, as the provider reports them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Usage {
     /// Tokens read. Whether that includes cached ones is the provider's convention.
     pub input: u64,
@@ -89,6 +94,7 @@ impl std::ops::AddAssign for Usage {
 
 /// Why the model stopped.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Finish {
     /// It was done.

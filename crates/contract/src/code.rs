@@ -144,6 +144,17 @@ impl<'de> serde::Deserialize<'de> for Code {
     }
 }
 
+#[cfg(feature = "schema")]
+impl schemars::JsonSchema for Code {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Code".into()
+    }
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        let all: Vec<&str> = Code::ALL.iter().map(|code| code.as_str()).collect();
+        schemars::json_schema!({ "description": "A stable, machine-readable reason of a refusal.", "enum": all })
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::Code;

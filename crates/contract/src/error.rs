@@ -31,6 +31,26 @@ struct ErrorBody {
     details: Option<Value>,
 }
 
+#[cfg(feature = "schema")]
+impl schemars::JsonSchema for StudioError {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "StudioError".into()
+    }
+    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({
+            "description": "A refusal: the body of every answer that is not a success.",
+            "type": "object",
+            "properties": {
+                "message": { "description": "For a person: what was wrong and what to do.", "type": "string" },
+                "code": generator.subschema_for::<Code>(),
+                "details": { "description": "More, by code.", "type": ["object", "array", "null"] },
+            },
+            "required": ["message", "code", "details"],
+            "additionalProperties": false,
+        })
+    }
+}
+
 impl StudioError {
     /// A refusal without details.
     pub fn new(code: Code, status: u16, message: impl Into<String>) -> Self {

@@ -13,9 +13,12 @@ pub mod code;
 pub mod error;
 pub mod ids;
 pub mod json;
+#[cfg(feature = "schema")]
+pub mod openapi;
 pub mod operation;
 pub mod ops;
 pub mod patch;
+pub mod schema;
 pub mod time;
 pub mod turn;
 pub mod wire;

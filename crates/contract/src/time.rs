@@ -44,6 +44,19 @@ impl<'de> Deserialize<'de> for Micros {
     }
 }
 
+#[cfg(feature = "schema")]
+impl schemars::JsonSchema for Micros {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Micros".into()
+    }
+    fn inline_schema() -> bool {
+        true
+    }
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({ "type": "string", "format": "date-time" })
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::Micros;

@@ -9,6 +9,7 @@ use serde_json::Value;
 
 /// What a turn may use up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Limits {
     /// Most questions to the model.
     pub steps: u32,
@@ -26,6 +27,7 @@ impl Default for Limits {
 
 /// Where a turn stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum TurnStatus {
     /// Somebody works on it, or would if their process were alive.
@@ -67,6 +69,7 @@ impl TurnStatus {
 
 /// A call as planned by the model's answer, under our own number: providers send no id, or one twice.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PlannedCall {
     /// Counts over the whole turn, from 0.
     pub ordinal: u32,
@@ -80,6 +83,7 @@ pub struct PlannedCall {
 
 /// What a tool answered.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CallResult {
     /// Whether it worked.
     pub ok: bool,
@@ -95,6 +99,7 @@ pub struct CallResult {
 
 /// How an approval ended without the call being run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "outcome", rename_all = "snake_case")]
 pub enum NotApproved {
     /// A person said no.
@@ -115,6 +120,7 @@ pub enum NotApproved {
 
 /// Which limit ended a turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Limit {
     /// Questions to the model.
@@ -127,6 +133,7 @@ pub enum Limit {
 
 /// One event of a turn.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum TurnEvent {
     /// A person asked.
@@ -264,6 +271,7 @@ pub enum TurnEvent {
 
 /// An event in its place in the log.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LoggedEvent {
     /// Counts the turn's events, from 1.
     pub seq: i64,
@@ -276,6 +284,7 @@ pub struct LoggedEvent {
 
 /// What somebody who watches a turn sees: the log, and between its entries what passes by.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum Watched {
     /// Which turn this is; comes first.

@@ -1,5 +1,6 @@
 //! Requests and answers as they travel, whatever carries them: a function call, HTTP, or a line of a batch.
 
+use crate::schema::Shape;
 use crate::{Code, Result, StudioError, json};
 use futures_util::stream::BoxStream;
 use serde::Serialize;
@@ -72,10 +73,11 @@ pub struct WireEvent {
 }
 
 /// Path parameters of an operation. They are texts, so that decoding cannot fail.
-pub trait Params: Serialize + DeserializeOwned + Send + 'static {}
+pub trait Params: Serialize + DeserializeOwned + Shape + Send + 'static {}
 
 /// No path parameters.
 #[derive(Clone, Debug, Default, Serialize, serde::Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct NoPath {}
 impl Params for NoPath {}
 
@@ -88,6 +90,9 @@ pub trait Query: Sized + Send + 'static {
     fn open(pairs: Vec<(String, String)>) -> Result<Self>;
     /// The pairs that `open` reads back.
     fn pairs(&self) -> Vec<(String, String)>;
+    /// What `open` reads.
+    #[cfg(feature = "schema")]
+    fn parameters() -> Vec<crate::schema::Parameter>;
 }
 
 /// No query.
@@ -99,6 +104,10 @@ impl Query for NoQuery {
         Ok(NoQuery)
     }
     fn pairs(&self) -> Vec<(String, String)> {
+        Vec::new()
+    }
+    #[cfg(feature = "schema")]
+    fn parameters() -> Vec<crate::schema::Parameter> {
         Vec::new()
     }
 }
@@ -113,6 +122,9 @@ pub trait Body: Sized + Send + 'static {
     fn open(raw: Raw) -> Result<Self>;
     /// The body as a value, for sending.
     fn raw(&self) -> Raw;
+    /// Its canonical shape; none where no body is looked at.
+    #[cfg(feature = "schema")]
+    fn schema(generator: &mut schemars::SchemaGenerator) -> Option<schemars::Schema>;
 }
 
 /// No body; one that is sent is not looked at.
@@ -126,10 +138,14 @@ impl Body for NoBody {
     fn raw(&self) -> Raw {
         Raw::Absent
     }
+    #[cfg(feature = "schema")]
+    fn schema(_: &mut schemars::SchemaGenerator) -> Option<schemars::Schema> {
+        None
+    }
 }
 
 /// A body that is a JSON object.
-pub trait JsonBody: Serialize + DeserializeOwned + Send + 'static {
+pub trait JsonBody: Serialize + DeserializeOwned + Shape + Send + 'static {
     /// Status of `invalid_request` for a wrong shape.
     const SHAPE_STATUS: u16 = 400;
     /// Whether an absent or unreadable body counts as `{}`.
@@ -168,6 +184,11 @@ impl<T: JsonBody> Body for T {
     fn raw(&self) -> Raw {
         Raw::Value(serde_json::to_value(self).unwrap_or_default())
     }
+
+    #[cfg(feature = "schema")]
+    fn schema(generator: &mut schemars::SchemaGenerator) -> Option<schemars::Schema> {
+        Some(generator.subschema_for::<T>())
+    }
 }
 
 fn value_of(raw: Raw) -> Result<Value> {
@@ -200,8 +221,6 @@ impl<T: 'static> Late<T> {
 
 /// What an operation answers when it succeeds.
 pub trait Reply: Sized + Send + 'static {
-    /// Whether it is a stream of events.
-    const STREAMS: bool = false;
     /// As it travels, with the operation's success status.
     fn into_wire(self, ok: u16) -> WireReply;
     /// Reads it back.
@@ -209,13 +228,25 @@ pub trait Reply: Sized + Send + 'static {
     /// # Errors
     /// `internal_error` when the other side answered something else.
     fn from_wire(reply: WireReply) -> Result<Self>;
+    /// Whether it is a stream of events.
+    const STREAMS: bool;
+    /// Its shape; of one event, when it is a stream.
+    #[cfg(feature = "schema")]
+    fn schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema;
 }
 
 /// A JSON answer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Json<T>(pub T);
 
-impl<T: Serialize + DeserializeOwned + Send + 'static> Reply for Json<T> {
+impl<T: Serialize + DeserializeOwned + Shape + Send + 'static> Reply for Json<T> {
+    const STREAMS: bool = false;
+
+    #[cfg(feature = "schema")]
+    fn schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        generator.subschema_for::<T>()
+    }
+
     fn into_wire(self, ok: u16) -> WireReply {
         WireReply::Json(ok, serde_json::to_value(&self.0).unwrap_or_default())
     }
@@ -237,8 +268,13 @@ impl<T: Serialize + DeserializeOwned + Send + 'static> Reply for Json<T> {
 /// A stream of events.
 pub struct Events<E>(pub BoxStream<'static, (Option<String>, E)>);
 
-impl<E: Serialize + DeserializeOwned + Send + 'static> Reply for Events<E> {
+impl<E: Serialize + DeserializeOwned + Shape + Send + 'static> Reply for Events<E> {
     const STREAMS: bool = true;
+
+    #[cfg(feature = "schema")]
+    fn schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        generator.subschema_for::<E>()
+    }
 
     fn into_wire(self, ok: u16) -> WireReply {
         use futures_util::StreamExt as _;

@@ -67,6 +67,7 @@ operations! {
 
 /// `{name}` that a creation must not have.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct OptionalNamePath {
     /// Present when the request went to an addressed path by mistake: 400 `invalid_route`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -76,6 +77,7 @@ impl crate::wire::Params for OptionalNamePath {}
 
 /// An agent as lists and reads show it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AgentItem {
     /// Unique in its partition.
     pub name: String,
@@ -131,6 +133,7 @@ pub struct AgentItem {
 
 /// What an agent is made of, as managers see it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AgentDefinition {
     /// Class.
     pub bot_class: String,
@@ -150,6 +153,7 @@ pub struct AgentDefinition {
 
 /// Sampling parameters; null = the provider's default.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ModelParams {
     /// 0 to 2.
     pub temperature: Option<f64>,
@@ -163,6 +167,7 @@ pub struct ModelParams {
 
 /// A list of agents.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AgentList {
     /// The agents, by name unless sorted otherwise.
     pub agents: Vec<AgentItem>,
@@ -170,6 +175,7 @@ pub struct AgentList {
     pub count: usize,
     /// Where the next page starts; only in paged answers, null at the end.
     #[serde(default, skip_serializing_if = "Option::is_none", with = "present_null")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub next_cursor: Option<Option<String>>,
 }
 
@@ -189,9 +195,12 @@ pub(crate) mod present_null {
 /// The body of a creation. Shapes of the inner fields are checked in the contract's order by the engine, so they are kept
 /// as they came.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(extend("required" = ["name"])))]
 pub struct AgentCreate {
     /// Becomes a slug.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "String", extend("pattern" = "[A-Za-z0-9]")))]
     pub name: Option<Value>,
     /// Default `BasicBot`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -204,12 +213,15 @@ pub struct AgentCreate {
     pub description: Option<String>,
     /// A slug; default `general`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(extend("pattern" = crate::schema::SLUG)))]
     pub category: Option<String>,
     /// Sampling parameters, `system_prompt`, `tools`; on a plain host free keys too.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<AgentConfig>"))]
     pub config: Option<Map<String, Value>>,
     /// Default `private`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(extend("enum" = ["private", "tenant", "groups", null])))]
     pub visibility: Option<String>,
     /// With visibility `groups`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -228,8 +240,39 @@ impl JsonBody for AgentCreate {
     }
 }
 
+// For the document only: the engine looks at these in the contract's order.
+
+/// What `config` of a creation may hold. On a plain host also free keys.
+#[cfg(feature = "schema")]
+#[derive(schemars::JsonSchema)]
+#[allow(dead_code)]
+struct AgentConfig {
+    /// The prompt.
+    system_prompt: Option<String>,
+    /// Slugs of tools and toolkits.
+    tools: Option<Vec<String>>,
+    #[schemars(flatten)]
+    params: ModelParamsPatch,
+}
+
+/// Sampling parameters to set; null = the provider's default. The bounds are those of the catalogue `model-params`.
+#[cfg(feature = "schema")]
+#[derive(schemars::JsonSchema)]
+#[allow(dead_code)]
+struct ModelParamsPatch {
+    #[schemars(range(min = 0, max = 2))]
+    temperature: Option<f64>,
+    #[schemars(range(min = 1))]
+    max_tokens: Option<i64>,
+    #[schemars(range(min = 1))]
+    top_k: Option<i64>,
+    #[schemars(extend("exclusiveMinimum" = 0), range(max = 1))]
+    top_p: Option<f64>,
+}
+
 /// What a creation answers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AgentCreated {
     /// The slug it is stored under.
     pub name: String,
@@ -252,6 +295,7 @@ pub struct AgentCreated {
 
 /// A merge patch of an agent.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct AgentPatch {
     /// For people; null clears.
@@ -262,15 +306,18 @@ pub struct AgentPatch {
     pub llm: Patch<String>,
     /// Sampling parameters, each a patch of its own; null clears all. Checked by the engine.
     #[serde(default, skip_serializing_if = "Patch::is_absent")]
+    #[cfg_attr(feature = "schema", schemars(with = "Patch<ModelParamsPatch>"))]
     pub model_params: Patch<Map<String, Value>>,
     /// The prompt; null clears.
     #[serde(default, skip_serializing_if = "Patch::is_absent")]
     pub system_prompt: Patch<String>,
     /// A slug; null gives `general`.
     #[serde(default, skip_serializing_if = "Patch::is_absent")]
+    #[cfg_attr(feature = "schema", schemars(extend("pattern" = crate::schema::SLUG)))]
     pub category: Patch<String>,
     /// The version the caller read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "crate::schema::ExpectedVersion"))]
     pub expected_version: Option<Value>,
 }
 
@@ -296,8 +343,10 @@ impl JsonBody for AgentPatch {
 
 /// The body of a visibility change.
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct VisibilityPatch {
     /// `private`, `tenant` or `groups`.
+    #[cfg_attr(feature = "schema", schemars(extend("enum" = ["private", "tenant", "groups"])))]
     pub visibility: String,
     /// With `groups`.
     #[serde(default)]
@@ -308,6 +357,7 @@ impl JsonBody for VisibilityPatch {}
 
 /// What a deletion answers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Deleted {
     /// Name of what is gone.
     pub name: String,
@@ -317,6 +367,7 @@ pub struct Deleted {
 
 /// What a reload answers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Reloaded {
     /// The agent.
     pub name: String,

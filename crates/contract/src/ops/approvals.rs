@@ -44,6 +44,7 @@ operations! {
 
 /// Where an approval stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ApprovalStatus {
     /// Nobody has answered.
@@ -126,10 +127,28 @@ impl Query for ApprovalsQuery {
         pairs.extend(self.mine.then(|| ("mine".to_owned(), "true".to_owned())));
         pairs
     }
+
+    #[cfg(feature = "schema")]
+    fn parameters() -> Vec<crate::schema::Parameter> {
+        vec![
+            crate::schema::Parameter::new(
+                "status",
+                "Only with this status.",
+                serde_json::json!({ "enum": ApprovalStatus::ALL.map(ApprovalStatus::as_str) }),
+            ),
+            crate::schema::Parameter::new("agent", "Only of this agent.", serde_json::json!({ "type": "string" })),
+            crate::schema::Parameter::new(
+                "mine",
+                "`true` for those that the caller asked for; anything else for all.",
+                serde_json::json!({ "type": "string" }),
+            ),
+        ]
+    }
 }
 
 /// An approval as people see it. Secrets in the arguments are masked.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ApprovalView {
     /// Its id; decisions name it.
     pub id: String,
@@ -189,6 +208,7 @@ pub struct ApprovalView {
 
 /// A list of approvals.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ApprovalList {
     /// Newest first.
     pub approvals: Vec<ApprovalView>,
@@ -198,6 +218,7 @@ pub struct ApprovalList {
 
 /// A decision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Decision {
     /// Yes, once.
@@ -208,6 +229,7 @@ pub enum Decision {
 
 /// The body of a decision.
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DecisionBody {
     /// Yes or no.
     pub decision: Decision,

@@ -25,6 +25,7 @@ operations! {
 
 /// A journal entry.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AuditEntry {
     /// Its id.
     pub id: String,
@@ -46,6 +47,7 @@ pub struct AuditEntry {
 
 /// Journal entries.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AuditList {
     /// Newest first.
     pub entries: Vec<AuditEntry>,
@@ -57,6 +59,7 @@ pub struct AuditList {
 
 /// What a check of the journal found.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AuditReport {
     /// Whether everything fits.
     pub ok: bool,

@@ -18,6 +18,7 @@ operations! {
 
 /// `{kind}`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct KindPath {
     /// Which catalogue.
     pub kind: String,
@@ -51,5 +52,21 @@ impl Query for CatalogQuery {
         pairs.extend(self.provider.clone().map(|v| ("provider".to_owned(), v)));
         pairs.extend(self.model.clone().map(|v| ("model".to_owned(), v)));
         pairs
+    }
+
+    #[cfg(feature = "schema")]
+    fn parameters() -> Vec<crate::schema::Parameter> {
+        vec![
+            crate::schema::Parameter::new(
+                "provider",
+                "For `model-params`: a provider.",
+                serde_json::json!({ "type": "string" }),
+            ),
+            crate::schema::Parameter::new(
+                "model",
+                "For `model-params`: a model of it.",
+                serde_json::json!({ "type": "string" }),
+            ),
+        ]
     }
 }

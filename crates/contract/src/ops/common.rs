@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 /// `{name}` of an agent.
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct NamePath {
     /// The agent's name.
     pub name: String,
@@ -14,6 +15,7 @@ impl Params for NamePath {}
 
 /// `{id}` of a record.
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct IdPath {
     /// The record's id.
     pub id: String,
@@ -68,6 +70,32 @@ impl Query for Page {
         push("sort", self.sort.clone());
         pairs
     }
+
+    #[cfg(feature = "schema")]
+    fn parameters() -> Vec<crate::schema::Parameter> {
+        vec![
+            crate::schema::Parameter::new(
+                "limit",
+                "Most items.",
+                serde_json::json!({ "type": "integer", "minimum": 1, "maximum": 1000 }),
+            ),
+            crate::schema::Parameter::new(
+                "cursor",
+                "Where to continue: `next_cursor` of the page before.",
+                serde_json::json!({ "type": "string" }),
+            ),
+            crate::schema::Parameter::new(
+                "q",
+                "A filter: words, and `key:value` with the keys of the list.",
+                serde_json::json!({ "type": "string", "maxLength": 1000 }),
+            ),
+            crate::schema::Parameter::new(
+                "sort",
+                "A field, with `-` in front for descending.",
+                serde_json::json!({ "type": "string" }),
+            ),
+        ]
+    }
 }
 
 /// `?after=` of a stream: the id of the last event that was seen.
@@ -91,6 +119,15 @@ impl Query for AfterQuery {
     fn pairs(&self) -> Vec<(String, String)> {
         self.after.map(|after| ("after".to_owned(), after.to_string())).into_iter().collect()
     }
+
+    #[cfg(feature = "schema")]
+    fn parameters() -> Vec<crate::schema::Parameter> {
+        vec![crate::schema::Parameter::new(
+            "after",
+            "Continue after this place: the id of the last event that was seen.",
+            serde_json::json!({ "type": "integer", "minimum": 0, "maximum": i64::MAX }),
+        )]
+    }
 }
 
 /// `expected_version` in a query.
@@ -109,6 +146,15 @@ impl Query for VersionQuery {
     fn pairs(&self) -> Vec<(String, String)> {
         self.expected_version.map(|v| ("expected_version".to_owned(), v.to_string())).into_iter().collect()
     }
+
+    #[cfg(feature = "schema")]
+    fn parameters() -> Vec<crate::schema::Parameter> {
+        vec![crate::schema::Parameter::new(
+            "expected_version",
+            "The version the caller read; without it any.",
+            serde_json::json!({ "type": "integer", "minimum": i64::MIN, "maximum": i64::MAX }),
+        )]
+    }
 }
 
 /// A query in which `expected_version` is refused: 400 `expected_version_unsupported`.
@@ -125,6 +171,11 @@ impl Query for NoVersionQuery {
 
     fn pairs(&self) -> Vec<(String, String)> {
         Vec::new()
+    }
+
+    #[cfg(feature = "schema")]
+    fn parameters() -> Vec<crate::schema::Parameter> {
+        vec![]
     }
 }
 

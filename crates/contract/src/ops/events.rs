@@ -43,10 +43,27 @@ impl Query for ChangesQuery {
         let topics = (!self.topics.is_empty()).then(|| ("topics".to_owned(), self.topics.join(",")));
         topics.into_iter().chain(AfterQuery { after: self.after }.pairs()).collect()
     }
+
+    #[cfg(feature = "schema")]
+    fn parameters() -> Vec<crate::schema::Parameter> {
+        vec![
+            crate::schema::Parameter::new(
+                "topics",
+                "Only these, a list with commas of at most 32; without it all.",
+                serde_json::json!({ "type": "string" }),
+            ),
+            crate::schema::Parameter::new(
+                "after",
+                "Continue after this place: the id of the last event that was seen.",
+                serde_json::json!({ "type": "integer", "minimum": 0, "maximum": i64::MAX }),
+            ),
+        ]
+    }
 }
 
 /// Something changed. The place in the journal is the event's id.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Change {
     /// The kinds of subjects that changed, such as `agent`, `approval`, `member`; sorted.
     pub topics: Vec<String>,

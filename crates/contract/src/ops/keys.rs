@@ -30,6 +30,7 @@ operations! {
 
 /// `{provider}`: must be there for a deletion and must not for a storing.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct OptionalProviderPath {
     /// The provider.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -39,6 +40,7 @@ impl Params for OptionalProviderPath {}
 
 /// A stored key, masked.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct KeyItem {
     /// The provider.
     pub provider: String,
@@ -50,6 +52,7 @@ pub struct KeyItem {
 
 /// The caller's keys.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct KeyList {
     /// By provider.
     pub keys: Vec<KeyItem>,
@@ -59,10 +62,12 @@ pub struct KeyList {
 
 /// A key to store.
 #[derive(Clone, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct KeyStore {
     /// The provider; case does not matter.
     pub provider: String,
     /// The key.
+    #[cfg_attr(feature = "schema", schemars(extend("pattern" = crate::schema::SAID)))]
     pub api_key: String,
 }
 impl JsonBody for KeyStore {}
@@ -75,6 +80,7 @@ impl std::fmt::Debug for KeyStore {
 
 /// What storing answers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct KeyStored {
     /// The provider, lower case.
     pub provider: String,
@@ -84,6 +90,7 @@ pub struct KeyStored {
 
 /// What a deletion answers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct KeyDeleted {
     /// The provider.
     pub provider: String,

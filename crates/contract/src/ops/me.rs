@@ -16,6 +16,7 @@ operations! {
 
 /// The caller's capabilities: exactly these six.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Me {
     /// The user.
     pub user_id: String,

@@ -84,6 +84,7 @@ operations! {
 
 /// `{user}`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct UserPath {
     /// Id of the user.
     pub user: String,
@@ -92,6 +93,7 @@ impl Params for UserPath {}
 
 /// Role of a user in a tenant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Role {
     /// Runs agents.
     #[serde(alias = "viewer", alias = "Analyst", alias = "analyst")]
@@ -127,6 +129,7 @@ impl Role {
 
 /// A tenant.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Tenant {
     /// Its slug.
     pub id: String,
@@ -142,6 +145,7 @@ pub struct Tenant {
 
 /// All tenants.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TenantList {
     /// By id.
     pub tenants: Vec<Tenant>,
@@ -151,33 +155,40 @@ pub struct TenantList {
 
 /// A new tenant.
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TenantCreate {
     /// A slug.
+    #[cfg_attr(feature = "schema", schemars(extend("pattern" = crate::schema::TENANT), extend("not" = { "const": "astudio" })))]
     pub id: String,
     /// For people; the id when left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(extend("pattern" = crate::schema::LABEL), extend("maxLength" = 200)))]
     pub name: Option<String>,
 }
 impl JsonBody for TenantCreate {}
 
 /// A change of a tenant.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct TenantPatch {
     /// For people.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(extend("pattern" = crate::schema::LABEL), extend("maxLength" = 200)))]
     pub name: Option<String>,
     /// On or off.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub active: Option<bool>,
     /// `asker`, `admins`, or `group:NAME`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(extend("pattern" = crate::schema::DECIDERS)))]
     pub approvals: Option<String>,
 }
 impl JsonBody for TenantPatch {}
 
 /// A user.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct User {
     /// Their id.
     pub id: String,
@@ -193,6 +204,7 @@ pub struct User {
 
 /// Users.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct UserList {
     /// By id.
     pub users: Vec<User>,
@@ -202,27 +214,34 @@ pub struct UserList {
 
 /// A new user.
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct UserCreate {
     /// A slug.
+    #[cfg_attr(feature = "schema", schemars(extend("pattern" = crate::schema::USER)))]
     pub id: String,
     /// For people; the id when left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(extend("pattern" = crate::schema::LABEL), extend("maxLength" = 200)))]
     pub name: Option<String>,
     /// Where to write to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(extend("pattern" = crate::schema::EMAIL), extend("maxLength" = 200)))]
     pub email: Option<String>,
 }
 impl JsonBody for UserCreate {}
 
 /// A change of a user.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct UserPatch {
     /// For people.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(extend("pattern" = crate::schema::LABEL), extend("maxLength" = 200)))]
     pub name: Option<String>,
     /// Where to write to; null clears.
     #[serde(default, skip_serializing_if = "crate::Patch::is_absent")]
+    #[cfg_attr(feature = "schema", schemars(extend("pattern" = crate::schema::EMAIL), extend("maxLength" = 200)))]
     pub email: crate::Patch<String>,
     /// On or off.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -232,6 +251,7 @@ impl JsonBody for UserPatch {}
 
 /// A membership.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Member {
     /// The user.
     pub user: String,
@@ -247,6 +267,7 @@ pub struct Member {
 
 /// Memberships.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MemberList {
     /// By user.
     pub members: Vec<Member>,
@@ -256,17 +277,20 @@ pub struct MemberList {
 
 /// A role and groups.
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MemberPut {
     /// What they may do.
     pub role: Role,
     /// Groups in the tenant.
     #[serde(default)]
+    #[cfg_attr(feature = "schema", schemars(extend("items" = { "type": "string", "pattern": crate::schema::GROUP, "maxLength": 200 })))]
     pub groups: Vec<String>,
 }
 impl JsonBody for MemberPut {}
 
 /// What a removal answers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MemberDeleted {
     /// The user.
     pub user: String,

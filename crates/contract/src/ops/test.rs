@@ -67,27 +67,41 @@ impl Query for SessionQuery {
     fn pairs(&self) -> Vec<(String, String)> {
         self.session.iter().map(|s| ("session".to_owned(), s.clone())).collect()
     }
+
+    #[cfg(feature = "schema")]
+    fn parameters() -> Vec<crate::schema::Parameter> {
+        vec![crate::schema::Parameter::new(
+            "session",
+            "Name of a session; without it the default one.",
+            serde_json::json!({ "type": "string", "pattern": crate::schema::SESSION }),
+        )]
+    }
 }
 
 /// What is asked.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AskBody {
     /// The person's words.
+    #[cfg_attr(feature = "schema", schemars(extend("pattern" = crate::schema::SAID)))]
     pub query: String,
     /// Whether the caller's own provider key may serve.
     #[serde(default = "yes")]
     pub use_byok: bool,
     /// `server` or `byok`: which key must serve.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(extend("enum" = ["server", "byok", null])))]
     pub key_source: Option<String>,
     /// Name of the session; 1 to 128 visible ASCII characters. None = the default session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(extend("pattern" = crate::schema::SESSION)))]
     pub session: Option<String>,
     /// Another model for this session, for those who manage the agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
     /// How many seconds to wait for people before answering with what is open; default 120.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(range(max = 86_400)))]
     pub wait: Option<u64>,
 }
 
@@ -125,6 +139,7 @@ fn text_of(content: &Value) -> String {
 
 /// What an ask answers that does not wait.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Deferred {
     /// Id of the turn that has begun.
     pub turn: String,
@@ -136,6 +151,7 @@ pub struct Deferred {
 
 /// What an ask answers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AskAnswer {
     /// The agent.
     pub agent_name: String,
@@ -167,6 +183,7 @@ pub struct AskAnswer {
 
 /// A call as people see it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CallView {
     /// Its number in the turn.
     pub ordinal: u32,
@@ -186,6 +203,7 @@ pub struct CallView {
 
 /// What the end of a test session answers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TestEnded {
     /// For people.
     pub message: String,
@@ -195,6 +213,7 @@ pub struct TestEnded {
 
 /// A test session.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TestSession {
     /// Its name.
     pub session: String,
@@ -212,6 +231,7 @@ pub struct TestSession {
 
 /// The caller's test sessions with an agent.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TestSessions {
     /// Newest first.
     pub sessions: Vec<TestSession>,
@@ -219,6 +239,7 @@ pub struct TestSessions {
 
 /// The turns of a session.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TestTranscript {
     /// Name of the session.
     pub session: String,
@@ -228,6 +249,7 @@ pub struct TestTranscript {
 
 /// One turn with its log.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TranscriptTurn {
     /// Its id.
     pub turn: String,

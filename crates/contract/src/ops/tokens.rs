@@ -43,6 +43,7 @@ operations! {
 
 /// A token.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Token {
     /// Its id.
     pub id: String,
@@ -71,6 +72,7 @@ pub struct Token {
 
 /// Tokens.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TokenList {
     /// Newest first.
     pub tokens: Vec<Token>,
@@ -80,20 +82,25 @@ pub struct TokenList {
 
 /// A new token.
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TokenCreate {
     /// For people.
+    #[cfg_attr(feature = "schema", schemars(extend("pattern" = crate::schema::LABEL), extend("maxLength" = 200)))]
     pub name: String,
     /// What it is limited to; empty = all that the role gives.
     #[serde(default)]
+    #[cfg_attr(feature = "schema", schemars(extend("items" = { "enum": ["run", "read", "author:agents", "author:tools", "manage:tools", "analysis"] })))]
     pub scopes: Vec<String>,
     /// Days until it ends, 1 to 3650; none = it does not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(range(min = 1, max = 3650)))]
     pub days: Option<u32>,
 }
 impl JsonBody for TokenCreate {}
 
 /// What a revocation answers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TokenRevoked {
     /// Its id.
     pub id: String,

@@ -21,6 +21,7 @@ operations! {
 
 /// `{slug}`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SlugPath {
     /// Slug of a tool.
     pub slug: String,
@@ -29,6 +30,7 @@ impl Params for SlugPath {}
 
 /// Arguments.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ExecuteBody {
     /// By the tool's schema.
     #[serde(default)]
@@ -38,6 +40,7 @@ impl JsonBody for ExecuteBody {}
 
 /// What a tool answered.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ToolResult {
     /// Whether it worked.
     pub success: bool,

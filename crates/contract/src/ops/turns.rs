@@ -43,6 +43,7 @@ operations! {
 
 /// A call of a turn.
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CallPath {
     /// The turn's id.
     pub id: String,
@@ -53,6 +54,7 @@ impl Params for CallPath {}
 
 /// What became of a call.
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SettleBody {
     /// Whether it had run.
     pub ran: bool,
