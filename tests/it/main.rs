@@ -10,6 +10,7 @@ mod cli;
 mod demo;
 mod desk;
 mod document;
+mod fuzz;
 mod http;
 mod interleave;
 mod invariants;

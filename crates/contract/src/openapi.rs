@@ -37,7 +37,8 @@ const CHOSEN_BY: [(&str, &str); 2] =
     [("test.stream", "Accept: text/event-stream"), ("test.defer", "Prefer: respond-async")];
 
 /// Refusals that every operation may answer.
-const ALWAYS: [(Code, u16); 7] = [
+const ALWAYS: [(Code, u16); 9] = [
+    (Code::InvalidRequest, 400),
     (Code::Unauthorized, 401),
     (Code::TenantMismatch, 403),
     (Code::RouteNotFound, 404),
@@ -45,6 +46,7 @@ const ALWAYS: [(Code, u16); 7] = [
     (Code::RateLimited, 429),
     (Code::InternalError, 500),
     (Code::StudioStorageUnavailable, 503),
+    (Code::Unavailable, 503),
 ];
 
 /// Headers that some operations look at.
@@ -60,7 +62,6 @@ const HEADERS: [(&str, &str); 6] = [
 /// An operation with its shapes.
 struct Described {
     meta: Meta,
-    streams: bool,
     path: Schema,
     query: Vec<Parameter>,
     body: Option<Schema>,
@@ -70,7 +71,6 @@ struct Described {
 fn described<O: Operation>(sent: &mut SchemaGenerator, got: &mut SchemaGenerator) -> Described {
     Described {
         meta: meta::<O>(),
-        streams: O::Reply::STREAMS,
         path: O::Path::json_schema(sent),
         query: O::Query::parameters(),
         body: O::Body::schema(sent),
@@ -201,6 +201,7 @@ fn chosen_by(operation: &Described) -> &'static str {
 
 fn header(name: &str, about: &str) -> Value {
     let schema = match name {
+        "Idempotency-Key" => json!({ "type": "string", "pattern": "^[!-~]{1,255}$" }),
         "Prefer" => json!({ "type": "string", "enum": ["respond-async"] }),
         "X-Studio-Session" => json!({ "type": "string", "pattern": crate::schema::SESSION }),
         _ => json!({ "type": "string" }),
@@ -210,16 +211,21 @@ fn header(name: &str, about: &str) -> Value {
 
 /// Whether an operation looks at a header of [`HEADERS`].
 fn reads(operation: &Described, header: &str) -> bool {
-    let Meta { id, method, .. } = operation.meta;
+    let Meta { id, method, streams, .. } = operation.meta;
     match header {
-        "Idempotency-Key" => method != Method::Get,
-        "If-None-Match" => id == "agents.get",
+        "Idempotency-Key" => method != Method::Get && !streams,
+        "If-None-Match" => ["agents.get", "agents.list"].contains(&id),
         "If-Match" => ["agents.patch", "agents.delete"].contains(&id),
-        "Last-Event-ID" => operation.streams,
+        "Last-Event-ID" => streams,
         "X-Studio-Session" => id.starts_with("test."),
         "Prefer" => id == "test.defer",
         _ => false,
     }
+}
+
+/// Whether the answer has a tag.
+fn is_tagged(id: &str) -> bool {
+    ["agents.get", "agents.list", "agents.patch", "agents.visibility"].contains(&id)
 }
 
 fn parameters(operations: &[&Described]) -> Vec<Value> {
@@ -256,6 +262,9 @@ fn refused(operations: &[&Described]) -> BTreeMap<u16, BTreeSet<Code>> {
             (gates.authoring != Authoring::Never, 403, Code::AuthoringDenied),
             // A body that is not looked at may be of any type.
             (body.is_some(), 415, Code::UnsupportedMediaType),
+            (body.is_some(), 408, Code::InvalidRequest),
+            // The key of another request.
+            (meta.method != Method::Get, 422, Code::InvalidRequest),
         ];
         let gates = shut.into_iter().filter_map(|(shut, status, code)| shut.then_some((code, status)));
         for (code, status) in ALWAYS.into_iter().chain(gates).chain(meta.refusals.iter().copied()) {
@@ -269,8 +278,11 @@ fn refused(operations: &[&Described]) -> BTreeMap<u16, BTreeSet<Code>> {
 fn answers(operations: &[&Described]) -> Value {
     let mut responses = json!({});
     for operation in operations {
-        let schema = tidy(false, operation.reply.clone().to_value());
-        let (media, schema, about) = if operation.streams {
+        let mut schema = tidy(false, operation.reply.clone().to_value());
+        if operation.meta.id == "test.stream" {
+            schema = ag_ui();
+        }
+        let (media, schema, about) = if operation.meta.streams {
             // OpenAPI 3.1 describes a body, not its events; each one's data is a text with JSON in it.
             let data = json!({ "type": "string", "contentMediaType": "application/json", "contentSchema": schema });
             ("text/event-stream", data, "Events as they happen; the data of each is JSON in the given shape.")
@@ -278,8 +290,10 @@ fn answers(operations: &[&Described]) -> Value {
             ("application/json", schema, if operation.meta.ok == 202 { "It has begun." } else { "It is done." })
         };
         let mut headers = json!({ "x-request-id": { "$ref": "#/components/headers/x-request-id" } });
-        if reads(operation, "If-None-Match") {
+        if is_tagged(operation.meta.id) {
             headers["etag"] = json!({ "$ref": "#/components/headers/etag" });
+        }
+        if reads(operation, "If-None-Match") {
             responses["304"] = json!({ "description": "It is still as the caller has it.", "headers": headers });
         }
         let answer = &mut responses[operation.meta.ok.to_string()];
@@ -291,9 +305,32 @@ fn answers(operations: &[&Described]) -> Value {
     responses
 }
 
+/// An event of an ask over HTTP, which is a run of the AG-UI protocol.
+fn ag_ui() -> Value {
+    let kinds = [
+        "RUN_STARTED",
+        "TEXT_MESSAGE_START",
+        "TEXT_MESSAGE_CONTENT",
+        "TEXT_MESSAGE_END",
+        "REASONING_START",
+        "REASONING_MESSAGE_START",
+        "REASONING_MESSAGE_CONTENT",
+        "REASONING_MESSAGE_END",
+        "REASONING_END",
+        "TOOL_CALL_START",
+        "TOOL_CALL_ARGS",
+        "TOOL_CALL_END",
+        "TOOL_CALL_RESULT",
+        "CUSTOM",
+        "RUN_FINISHED",
+        "RUN_ERROR",
+    ];
+    json!({ "type": "object", "properties": { "type": { "enum": kinds } }, "required": ["type"] })
+}
+
 fn refusal(status: u16, codes: &[&str]) -> Value {
     let mut headers = json!({ "x-request-id": { "$ref": "#/components/headers/x-request-id" } });
-    if matches!(status, 429 | 503) {
+    if status == 429 {
         headers["retry-after"] = json!({ "$ref": "#/components/headers/retry-after" });
     }
     json!({
@@ -309,7 +346,7 @@ fn refusal(status: u16, codes: &[&str]) -> Value {
 fn headers() -> Value {
     json!({
         "x-request-id": { "description": "Names the request in logs.", "schema": { "type": "string" } },
-        "etag": { "description": "The record as this caller sees it now.", "schema": { "type": "string" } },
+        "etag": { "description": "What the caller sees now: of one agent, or of a list.", "schema": { "type": "string" } },
         "retry-after": { "description": "Seconds after which to try again.", "schema": { "type": "integer", "minimum": 0 } },
     })
 }

@@ -221,6 +221,8 @@ impl<T: 'static> Late<T> {
 
 /// What an operation answers when it succeeds.
 pub trait Reply: Sized + Send + 'static {
+    /// Whether it is a stream of events.
+    const STREAMS: bool = false;
     /// As it travels, with the operation's success status.
     fn into_wire(self, ok: u16) -> WireReply;
     /// Reads it back.
@@ -228,8 +230,6 @@ pub trait Reply: Sized + Send + 'static {
     /// # Errors
     /// `internal_error` when the other side answered something else.
     fn from_wire(reply: WireReply) -> Result<Self>;
-    /// Whether it is a stream of events.
-    const STREAMS: bool;
     /// Its shape; of one event, when it is a stream.
     #[cfg(feature = "schema")]
     fn schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema;
@@ -240,8 +240,6 @@ pub trait Reply: Sized + Send + 'static {
 pub struct Json<T>(pub T);
 
 impl<T: Serialize + DeserializeOwned + Shape + Send + 'static> Reply for Json<T> {
-    const STREAMS: bool = false;
-
     #[cfg(feature = "schema")]
     fn schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
         generator.subschema_for::<T>()
