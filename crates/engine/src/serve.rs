@@ -3,7 +3,7 @@
 use crate::{Admitted, Caller, Engine};
 use contract::operation::{Meta, meta};
 use contract::wire::{Body, Late, Query, Reply, WireReply, WireRequest};
-use contract::{Operation, Result, StudioError};
+use contract::{Code, Operation, Result, StudioError};
 use futures_util::future::BoxFuture;
 use std::future::Future;
 
@@ -31,10 +31,24 @@ impl Engine {
     {
         let who = self.admit(caller, &O::GATES, O::EFFECT).await?;
         let WireRequest { path, query, body } = request;
+        // Nothing that is stored holds one, and no database would take it as a name to look for.
+        if path.values().any(|value| value.contains('\0')) {
+            let message = "The address holds a NUL character, so there is nothing at it.";
+            return Err(StudioError::new(Code::RouteNotFound, 404, message));
+        }
         let path = serde_json::to_value(path)
             .and_then(serde_json::from_value)
             .map_err(|e| StudioError::invalid_request(format!("The address is not complete: {e}.")))?;
-        self.serve(who, path, Late::new(|| O::Query::open(query)), Late::new(|| O::Body::open(body))).await
+        self.serve(who, path, Late::new(|| O::Query::open(without_nul(query)?)), Late::new(|| O::Body::open(body)))
+            .await
+    }
+}
+
+/// A query as it may be opened: as in a body, no text holds NUL.
+fn without_nul(query: Vec<(String, String)>) -> Result<Vec<(String, String)>> {
+    match query.iter().find(|(key, value)| key.contains('\0') || value.contains('\0')) {
+        Some(_) => Err(StudioError::invalid_request("The query holds a NUL character, which cannot be stored.")),
+        None => Ok(query),
     }
 }
 
