@@ -65,4 +65,9 @@ impl Judge {
     pub fn event(&mut self, schema: &Value, event: &Value) -> Option<String> {
         self.faults(schema, event).map(|fault| format!("an event in another shape: {fault}: {event}"))
     }
+
+    /// What is wrong with a refusal, whoever answers it.
+    pub fn refusal(&mut self, body: &Value) -> Option<String> {
+        self.faults(&json!({ "$ref": "#/components/schemas/StudioError" }), body)
+    }
 }

@@ -4,7 +4,10 @@
 //! `ASTUDIO_FUZZ` says how many requests each operation gets, `ASTUDIO_SEED` where the dice begin. A seed repeats them.
 
 mod check;
+mod clients;
 mod example;
+mod http;
+mod line;
 mod mutate;
 mod operations;
 mod town;

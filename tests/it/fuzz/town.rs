@@ -17,7 +17,9 @@ pub struct Town {
     pub app: App,
     /// Values of path parameters that name something, by the group of the operation and the parameter.
     named: BTreeMap<(&'static str, &'static str), Vec<String>>,
-    _home: TempDir,
+    /// Tokens of people, and one of `ben` that may only read.
+    pub secrets: Vec<(&'static str, String)>,
+    pub home: TempDir,
 }
 
 /// A request before it goes anywhere.
@@ -66,7 +68,7 @@ impl Town {
         settings.turn.wait_seconds = 0;
         let app = open(&places, &settings).await.unwrap();
         demo::seed(&app.engine, Options { reset: false }).await.unwrap();
-        let mut town = Self { app, named: BTreeMap::new(), _home: home };
+        let mut town = Self { app, named: BTreeMap::new(), secrets: Vec::new(), home };
         town.settle().await;
         town
     }
@@ -105,6 +107,11 @@ impl Town {
         for who in ["root", "ben", "root"] {
             let token = self.done(who, "tokens.create", &[], json!({ "name": "a token" })).await;
             tokens.push(token["id"].as_str().unwrap().to_owned());
+        }
+        for (who, scopes) in [("root", json!([])), ("ben", json!([])), ("vic", json!([])), ("ben", json!(["read"]))] {
+            let token = self.done(who, "tokens.create", &[], json!({ "name": "of a client", "scopes": scopes })).await;
+            let secret = token["secret"].as_str().unwrap().to_owned();
+            self.secrets.push((if scopes[0].is_null() { who } else { "reader" }, secret));
         }
         self.done("root", "tenants.create", &[], json!({ "id": "branch" })).await;
         for id in ["mia", "noa"] {
