@@ -9,6 +9,7 @@ mod agui;
 mod answer;
 mod ask;
 mod conditional;
+mod first;
 mod hitl;
 mod limits;
 mod listen;

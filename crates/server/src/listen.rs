@@ -1,5 +1,6 @@
 //! The accept loop: connections, TLS, bounded waiting, and a stop that lets open requests end.
 
+use crate::first::First;
 use crate::router::Server;
 use crate::{ServerSettings, meta};
 use axum::Router;
@@ -132,10 +133,14 @@ impl Listening {
                 let service = TowerToHyperService::new(app);
                 // What a peer does wrong on its line is no fault of ours.
                 let _ = match tls {
-                    None => watcher.watch(builder.serve_connection(TokioIo::new(stream), service).into_owned()).await,
+                    None => {
+                        let io = TokioIo::new(First::within(head, stream));
+                        watcher.watch(builder.serve_connection(io, service).into_owned()).await
+                    }
                     Some(tls) => match tokio::time::timeout(head, tls.accept(stream)).await {
                         Ok(Ok(stream)) => {
-                            watcher.watch(builder.serve_connection(TokioIo::new(stream), service).into_owned()).await
+                            let io = TokioIo::new(First::within(head, stream));
+                            watcher.watch(builder.serve_connection(io, service).into_owned()).await
                         }
                         _ => Ok(()),
                     },

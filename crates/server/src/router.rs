@@ -188,12 +188,16 @@ impl Route {
     }
 }
 
-type Params = std::result::Result<RawPathParams, RawPathParamsRejection>;
-
-async fn handle(State(route): State<Arc<Route>>, params: Params, request: Request) -> Response {
+async fn handle(
+    State(route): State<Arc<Route>>,
+    params: std::result::Result<RawPathParams, RawPathParamsRejection>,
+    request: Request,
+) -> Response {
+    // What is no text names nothing.
+    let Ok(params) = params else { return not_found(request.uri().clone()).await };
     let entry = route.choose(request.headers());
     let begun = Instant::now();
-    let response = match AssertUnwindSafe(answered(&route, &entry, params, request)).catch_unwind().await {
+    let response = match AssertUnwindSafe(answered(&route, &entry, &params, request)).catch_unwind().await {
         Ok(Ok(response)) => response,
         Ok(Err(error)) => answer::refusal(&error),
         Err(_) => {
@@ -208,9 +212,8 @@ async fn handle(State(route): State<Arc<Route>>, params: Params, request: Reques
     response
 }
 
-async fn answered(route: &Route, entry: &Entry, params: Params, request: Request) -> Result<Response> {
+async fn answered(route: &Route, entry: &Entry, params: &RawPathParams, request: Request) -> Result<Response> {
     let shared = &route.shared;
-    let params = params.map_err(|_| StudioError::invalid_request("The address must be UTF-8, percent-encoded."))?;
     let (parts, body) = request.into_parts();
     let headers = parts.headers;
     let mut path: BTreeMap<String, String> =

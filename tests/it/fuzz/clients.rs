@@ -65,8 +65,9 @@ fn held_up(served: &Served, authorization: &str, begins: &str, drip: &str, statu
 async fn who_never_ends_is_given_up_and_holds_up_nobody() {
     let (_town, served, authorization) = served(SHORT).await;
     let post = format!("POST {PREFIX}/tokens HTTP/1.1\r\nhost: localhost\r\n{authorization}");
-    let cases: [(&str, String, &str); 7] = [
+    let cases: [(&str, String, &str); 8] = [
         ("nothing is sent", String::new(), ""),
+        ("the beginning of HTTP/2", "PRI * HTTP".into(), ""),
         ("a line that is not there yet", "GE".into(), ""),
         ("a head without an end", format!("GET {PREFIX}/me HTTP/1.1\r\nhost: localhost\r\n"), "x-a: b\r\n"),
         ("a header without an end", format!("GET {PREFIX}/me HTTP/1.1\r\nx: "), "y"),

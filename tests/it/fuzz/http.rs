@@ -242,21 +242,28 @@ fn judged(judge: &mut Judge, meta: &Meta, wire: &Wire, barred: bool, answer: &An
 }
 
 fn send(place: &Place, line: &mut Option<Line>, wire: &Wire) -> std::result::Result<Answer, String> {
-    let mut on = line.take().unwrap_or_else(|| place.served.connect());
-    let written = on.send(&wire.bytes());
-    if wire.cut || wire.broken {
-        on.hang_up();
-    }
-    let answer = on.answer(wire.method != "HEAD");
-    let answer = match (written, answer) {
-        (_, Ok(Some(answer))) => answer,
-        (written, read) => return Err(format!("{written:?}, {read:?}")),
+    // A line that was used before may be closed by now, as for every client: then a new one has to do.
+    let used = line.take().and_then(|on| send_on(on, wire).ok());
+    let (on, answer) = match used {
+        Some(sent) => sent,
+        None => send_on(place.served.connect(), wire)?,
     };
     let closes = answer.headers.get("connection").is_some_and(|how| how == "close");
     if !(wire.cut || wire.broken || closes || answer.streams() || wire.method == "HEAD") {
         *line = Some(on);
     }
     Ok(answer)
+}
+
+fn send_on(mut on: Line, wire: &Wire) -> std::result::Result<(Line, Answer), String> {
+    let written = on.send(&wire.bytes());
+    if wire.cut || wire.broken {
+        on.hang_up();
+    }
+    match (written, on.answer(wire.method != "HEAD")) {
+        (_, Ok(Some(answer))) => Ok((on, answer)),
+        (written, read) => Err(format!("{written:?}, {read:?}")),
+    }
 }
 
 /// Requests to one operation; what is wrong, and how often which status came.

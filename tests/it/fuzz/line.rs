@@ -123,9 +123,9 @@ impl Line {
         self.0.get_mut().write_all(bytes)
     }
 
-    /// No more is sent from here.
+    /// No more is sent from here; the other side may be gone already.
     pub fn hang_up(&self) {
-        self.0.get_ref().shutdown(std::net::Shutdown::Write).unwrap();
+        let _ = self.0.get_ref().shutdown(std::net::Shutdown::Write);
     }
 
     /// A line without its end; none when the other side has closed.

@@ -55,7 +55,7 @@ fn what_is_wrong_is_said_in_one_form() {
     let ben = token(&desk, "ben", &[]);
     web.get("/nope", &ben).refused(404, "route_not_found");
     web.send(web.anywhere(Method::GET, "/")).refused(404, "route_not_found");
-    web.send(web.anywhere(Method::GET, "/api/v1/astudio/agents/%ff").bearer_auth(&ben)).refused(400, "invalid_request");
+    web.send(web.anywhere(Method::GET, "/api/v1/astudio/agents/%ff").bearer_auth(&ben)).refused(404, "route_not_found");
     let wrong = web.send(web.request(Method::PUT, "/agents", &ben));
     wrong.refused(405, "method_not_allowed");
     assert_eq!(wrong.header("allow"), "GET, POST");
