@@ -206,6 +206,7 @@ impl ModelSource for Models {
                 "default_model": default.filter(|d| models.contains(d)),
                 "models": models,
                 "deprecated_models": provider.deprecated,
+                "needs_key": !provider.key_optional,
             })
         };
         self.providers.values().map(row).collect()

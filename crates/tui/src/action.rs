@@ -75,6 +75,79 @@ macro_rules! actions {
     };
 }
 
+impl Action {
+    /// Whether it only moves a cursor, a selection or a window: nobody looks for these by name.
+    pub const fn moves(self) -> bool {
+        use Action::*;
+        matches!(
+            self,
+            Up | Down
+                | PageUp
+                | PageDown
+                | First
+                | Last
+                | NextField
+                | PreviousField
+                | TextUp
+                | TextDown
+                | TextPageUp
+                | TextPageDown
+                | TextTop
+                | TextEnd
+                | WordLeft
+                | WordRight
+                | CutWord
+                | NewLine
+                | HistoryBack
+                | HistoryForward
+                | TranscriptUp
+                | TranscriptDown
+                | ScrollUp
+                | ScrollDown
+                | ScrollPageUp
+                | ScrollPageDown
+                | ToTop
+                | ModelUp
+                | ModelDown
+                | DialogNext
+                | DialogPrevious
+                | DialogDown
+                | DialogUp
+                | DialogEnter
+                | LayerUp
+                | LayerDown
+                | LayerEnter
+                | LayerClose
+        )
+    }
+
+    /// Whether it goes to a place.
+    pub const fn goes(self) -> bool {
+        use Action::*;
+        matches!(self, GoAgents | GoApprovals | GoKeys | GoAudit | GoLog | GoSettings | GoWelcome)
+    }
+
+    /// Whether the footer has room for it before it has for others: the way out, and what one would be lost without.
+    pub const fn is_told_first(self) -> bool {
+        use Action::*;
+        matches!(
+            self,
+            Save | Choices
+                | Back
+                | Interrupt
+                | LeaveChat
+                | LeaveApprovals
+                | DialogLeave
+                | DialogReject
+                | DialogEnter
+                | LayerClose
+                | LayerEnter
+                | Open
+                | Send
+        )
+    }
+}
+
 /// What is known of an action.
 #[derive(Clone, Copy, Debug)]
 pub struct Info {
@@ -121,7 +194,7 @@ actions! {
     PreviousField = "previous-field" Form ["backtab", "up"] "" "To the previous field.";
     Save = "save" Form ["ctrl-s"] "save" "Save what was changed.";
     ClearField = "clear-field" Form ["ctrl-u"] "clear" "Clear the field.";
-    Choices = "choices" Form ["ctrl-space", "f4"] "choices" "Show the choices of the field.";
+    Choices = "choices" Form ["f4", "ctrl-space"] "choices" "Show the choices of the field.";
     Back = "back" Form ["esc"] "back" "Go back; what was typed is kept.";
 
     TextUp = "text-up" Text ["up"] "" "One line up; from the first line to the previous field.";
@@ -145,6 +218,7 @@ actions! {
     ReverseSort = "reverse-sort" Agents ["shift-s"] "" "Turn the order round.";
     Detail = "detail" Agents ["space"] "detail" "Show or hide the detail of the selected agent.";
 
+    SetVisibility = "set-visibility" Agent ["alt-v"] "visibility" "Set who sees the agent: you alone, the tenant, or groups.";
     EditPrompt = "edit-prompt" Agent ["ctrl-e"] "editor" "Edit the prompt in your own editor.";
     ToChat = "to-chat" Agent ["ctrl-t"] "chat" "Chat with this agent.";
     SearchText = "search-text" Agent ["ctrl-f"] "search" "Search in the prompt.";

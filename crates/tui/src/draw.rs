@@ -1,15 +1,16 @@
-//! One frame: top line, place, footer, layers, toasts.
+//! One frame: top line, place, what is said, footer, layers.
 
 use crate::action::{ACTIONS, Action, Info};
 use crate::keymap::Key;
 use crate::layers::Layers;
+use crate::markdown::wrap::{Break, wrap_text};
 use crate::places::{PlaceId, Places};
 use crate::state::State;
 use crate::view::View;
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::{Line, Span};
-use ratatui::widgets::{Clear, Paragraph};
+use ratatui::widgets::Paragraph;
 use text::Safe;
 
 /// Below this nothing can be shown but a line that says so.
@@ -28,10 +29,18 @@ pub fn draw(state: &State, view: &mut View, frame: &mut Frame<'_>) {
         frame.render_widget(Paragraph::new("too small"), area);
         return;
     }
-    let [top, middle, bottom] =
-        Layout::vertical([Constraint::Length(1), Constraint::Min(1), Constraint::Length(1)]).areas(area);
-    draw_top(state, top, frame);
     let compact = area.width < COMPACT.0 || area.height < COMPACT.1;
+    let said = said(state, area.width);
+    // On a small screen what is said stands where the keys are told, and goes again.
+    let said_rows = if compact { 0 } else { u16::try_from(said.len()).unwrap_or(1).max(1) };
+    let [top, middle, status, bottom] = Layout::vertical([
+        Constraint::Length(1),
+        Constraint::Min(1),
+        Constraint::Length(said_rows),
+        Constraint::Length(1),
+    ])
+    .areas(area);
+    draw_top(state, top, frame);
     let place = if compact {
         middle
     } else {
@@ -41,9 +50,13 @@ pub fn draw(state: &State, view: &mut View, frame: &mut Frame<'_>) {
     };
     view.middle = place;
     Places::draw(state, view, place, frame);
-    draw_footer(state, bottom, frame);
+    if compact && !said.is_empty() {
+        frame.render_widget(Paragraph::new(said).style(state.theme.text), bottom);
+    } else {
+        frame.render_widget(Paragraph::new(said), status);
+        draw_footer(state, bottom, frame);
+    }
     Layers::draw(state, view, middle, frame);
-    draw_toasts(state, middle, frame);
     if let Some(cursor) = view.cursor.filter(|cursor| area.contains(*cursor)) {
         frame.set_cursor_position(cursor);
     }
@@ -94,52 +107,63 @@ fn draw_places(state: &State, area: Rect, frame: &mut Frame<'_>) {
 
 fn draw_footer(state: &State, area: Rect, frame: &mut Frame<'_>) {
     let contexts = state.contexts();
-    let typing = !state.layers.is_open() && state.places.wants_text(state.place);
+    let layer = state.layers.is_open();
+    let typing = !layer && state.places.wants_text(state.place);
     // Only a key that does it now is told: one that an inner context or a text field takes first does not.
     let key = |info: &Info| {
         let works =
             |key: &&Key| !(typing && key.is_text()) && state.keymap.action(&contexts, **key) == Some(info.action);
         state.keymap.keys(info.action).iter().find(works).map(Key::label)
     };
-    let mut pieces: Vec<(String, &str)> = Vec::new();
-    let mut last: Vec<(String, &str)> = Vec::new();
+    let mut pieces: Vec<(String, &str, bool)> = Vec::new();
+    let mut last: Vec<(String, &str, bool)> = Vec::new();
     for info in contexts.iter().flat_map(|context| ACTIONS.iter().filter(move |info| info.context == *context)) {
-        if let Some(key) = key(info).filter(|_| !info.label.is_empty()) {
-            if !state.layers.is_open() && state.places.leaves_out(state.place).contains(&info.action) {
-                continue;
-            }
+        let label = if layer { state.layers.label(info) } else { state.places.label(state.place, info) };
+        if let Some(key) = key(info).filter(|_| !label.is_empty()) {
             let always = matches!(info.action, Action::Help | Action::Palette);
-            if always { &mut last } else { &mut pieces }.push((key, info.label));
+            if always { &mut last } else { &mut pieces }.push((key, label, info.action.is_told_first()));
         }
     }
-    let wide = |(key, label): &(String, &str)| text::width(key) + text::width(label) + 3;
+    let wide = |(key, label, _): &(String, &str, bool)| text::width(key) + text::width(label) + 3;
     let mut room = (area.width as usize).saturating_sub(last.iter().map(wide).sum());
+    // The way out and the like get their room first; all stand in the order of the table.
+    let mut fits = vec![false; pieces.len()];
+    for first in [true, false] {
+        for (piece, fits) in pieces.iter().zip(&mut fits).filter(|(piece, _)| piece.2 == first) {
+            if wide(piece) > room {
+                break;
+            }
+            room -= wide(piece);
+            *fits = true;
+        }
+    }
+    let fitting = pieces.into_iter().zip(fits).filter_map(|(piece, fits)| fits.then_some(piece));
     let mut spans = Vec::new();
-    let fits = pieces.into_iter().take_while(|piece| {
-        let fits = wide(piece) <= room;
-        room = room.saturating_sub(wide(piece));
-        fits
-    });
-    for (key, label) in fits.collect::<Vec<_>>().into_iter().chain(last) {
+    for (key, label, _) in fitting.chain(last) {
         spans.push(Span::styled(key, state.theme.accent));
         spans.push(Span::styled(format!(" {label}  "), state.theme.dim));
     }
     frame.render_widget(Paragraph::new(Line::from(spans)), area);
 }
 
-/// At the top right, where they cover neither what is typed nor the newest of a transcript.
-fn draw_toasts(state: &State, area: Rect, frame: &mut Frame<'_>) {
-    for (index, (toast, _)) in state.toasts.iter().rev().take(3).enumerate() {
-        let index = index as u16;
-        if index >= area.height {
+/// Most rows of what is said.
+const SAID_ROWS: usize = 3;
+
+/// What is said now, the newest at last, wrapped to the width: it has rows of its own, so that it covers nothing.
+fn said(state: &State, width: u16) -> Vec<Line<'static>> {
+    let mut rows: Vec<Line<'static>> = Vec::new();
+    for (toast, _) in state.toasts.iter().rev() {
+        let style = if toast.bad { state.theme.bad } else { state.theme.good };
+        let text = format!(" {} {}", if toast.bad { "!" } else { "·" }, toast.text);
+        let own: Vec<Line<'static>> = wrap_text(&text, width.into(), style, Break::Words)
+            .into_iter()
+            .take(SAID_ROWS)
+            .map(Line::from)
+            .collect();
+        if rows.len() + own.len() > SAID_ROWS {
             break;
         }
-        let text = format!(" {} {} ", if toast.bad { "!" } else { "·" }, toast.text);
-        let text = text::truncate(&text, area.width as usize).into_owned();
-        let width = (text::width(&text) as u16).min(area.width);
-        let line = Rect { x: area.right() - width, y: area.y + index, width, height: 1 };
-        frame.render_widget(Clear, line);
-        let style = if toast.bad { state.theme.bad } else { state.theme.good };
-        frame.render_widget(Paragraph::new(text).style(style.patch(state.theme.bar)), line);
+        rows.splice(0..0, own);
     }
+    rows
 }

@@ -155,6 +155,12 @@ impl Key {
         Some(name + &key)
     }
 
+    /// The event of a press of this key.
+    #[cfg(test)]
+    pub fn event(&self) -> KeyEvent {
+        KeyEvent::new(self.code, self.modifiers)
+    }
+
     /// Whether the key writes a character into a text field.
     pub fn is_text(&self) -> bool {
         matches!(self.code, KeyCode::Char(_)) && (self.modifiers - KeyModifiers::SHIFT).is_empty()

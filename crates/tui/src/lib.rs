@@ -14,6 +14,8 @@ pub mod event;
 pub mod form;
 pub mod keymap;
 pub mod layers;
+#[cfg(test)]
+mod manners;
 pub mod markdown;
 pub mod places;
 pub mod run;

@@ -108,7 +108,7 @@ pub struct State {
     pub places: Places,
     /// What lies on top.
     pub layers: Layers,
-    /// Lines that come up and go, with their end.
+    /// Lines that come up and go, with their end. They belong to the place on screen and go with it.
     pub toasts: Vec<(Toast, Ms)>,
     /// The keys.
     pub keymap: Keymap,
@@ -195,14 +195,15 @@ impl State {
             effects.push(Effect::Become(client));
             effects.extend(self.become_other(profile));
         }
-        for toast in toasts {
-            self.toast(toast, effects);
-        }
         for layer in open {
             self.layers.push(layer, self.now);
         }
         if let Some(go) = go {
             self.go(go, effects);
+        }
+        // After going: what is said on the way out is read where one comes to.
+        for toast in toasts {
+            self.toast(toast, effects);
         }
         result
     }
@@ -240,8 +241,12 @@ impl State {
             self.trail.retain(|place| *place != to);
             self.trail.push(self.place);
         }
-        self.place = to;
+        let from = std::mem::replace(&mut self.place, to);
         self.dirty = true;
+        if from != to {
+            self.toasts.clear();
+            self.with(effects, |places, _, ctx| places.left(from, ctx));
+        }
         self.with(effects, |places, _, ctx| {
             places.open(go, ctx);
             places.enter(to, ctx);
@@ -331,6 +336,9 @@ impl State {
             _ => None,
         };
         if self.layers.is_open() {
+            if self.quits(&input, &contexts) {
+                return self.quit(effects);
+            }
             let asked = self.with(effects, |_, layers, ctx| layers.input(&input, action, quiet, ctx));
             if let Some(action) = asked {
                 self.act(action, &input, effects);
@@ -345,6 +353,17 @@ impl State {
                 self.with(effects, |places, _, ctx| places.input(place, &input, ctx));
             }
         }
+    }
+
+    /// Whether a key leaves the workbench from a layer: one can always leave. A key that types, or that the layer wants for
+    /// itself, does not.
+    fn quits(&self, input: &Input, contexts: &[Context]) -> bool {
+        let What::Key(event) = &input.what else { return false };
+        let key = Key::from(*event);
+        !key.is_text()
+            && !self.layers.takes_any_key()
+            && self.keymap.action(contexts, key).is_none()
+            && self.keymap.action(&[Context::Global], key) == Some(Action::Quit)
     }
 
     /// Leaves. Unsaved text is kept and offered again, so leaving loses nothing, however it comes about.

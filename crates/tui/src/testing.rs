@@ -4,12 +4,12 @@
 
 use crate::effect::Effect;
 use crate::event::{Event, Input, Ms, What};
-use crate::keymap::Keymap;
+use crate::keymap::{Key, Keymap};
 use crate::state::State;
 use crate::theme::ThemeName;
 use crate::view::View;
 use crate::{Profile, draw};
-use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::layout::Position;
@@ -187,40 +187,5 @@ impl Stage {
 
 /// The event of a key, by its name in the settings.
 pub fn key(name: &str) -> KeyEvent {
-    let mut modifiers = KeyModifiers::NONE;
-    let mut rest = name;
-    while let Some((head, tail)) = rest.split_once('-').filter(|(_, tail)| !tail.is_empty()) {
-        modifiers |= match head {
-            "ctrl" => KeyModifiers::CONTROL,
-            "alt" => KeyModifiers::ALT,
-            "shift" => KeyModifiers::SHIFT,
-            _ => panic!("'{name}' is no key"),
-        };
-        rest = tail;
-    }
-    let code = match rest {
-        "enter" => KeyCode::Enter,
-        "esc" => KeyCode::Esc,
-        "tab" => KeyCode::Tab,
-        "backtab" => KeyCode::BackTab,
-        "space" => KeyCode::Char(' '),
-        "up" => KeyCode::Up,
-        "down" => KeyCode::Down,
-        "left" => KeyCode::Left,
-        "right" => KeyCode::Right,
-        "home" => KeyCode::Home,
-        "end" => KeyCode::End,
-        "pageup" => KeyCode::PageUp,
-        "pagedown" => KeyCode::PageDown,
-        "delete" => KeyCode::Delete,
-        "insert" => KeyCode::Insert,
-        "backspace" => KeyCode::Backspace,
-        _ if rest.chars().count() == 1 => {
-            let letter = rest.chars().next().unwrap();
-            let shifted = modifiers.contains(KeyModifiers::SHIFT);
-            KeyCode::Char(if shifted { letter.to_ascii_uppercase() } else { letter })
-        }
-        _ => KeyCode::F(rest.strip_prefix('f').and_then(|n| n.parse().ok()).expect("a key")),
-    };
-    KeyEvent { code, modifiers, kind: KeyEventKind::Press, state: crossterm::event::KeyEventState::NONE }
+    Key::parse(name).expect("a key").event()
 }

@@ -40,7 +40,7 @@ fn dark_light_and_no_colours() {
 fn every_size_is_survived() {
     let desk = Desk::new();
     let mut screen = Screen::open(&desk.home(), 100, 30);
-    screen.chat("orders-desk").say("what's up with order 1020?").see("Order 1020:").see("total").see("Esc stop");
+    screen.chat("orders-desk").say("what's up with order 1020?").see("Order 1020:").see("total").see("Esc back");
     screen.resize(1, 1).pause(50).resize(5, 2).see("too").resize(19, 4).see("too small").resize(20, 5).see("›");
     screen.resize(60, 16).see("Order 1020:").resize(400, 120).see("Order 1020:");
     let mut dice = Dice::new(7);
@@ -60,7 +60,7 @@ fn every_size_is_survived() {
             "Order 1020:",
             "desk_get_order",
             "· tokens",
-            "Esc stop",
+            "Esc back",
             "orders-desk · session",
         ];
         lines.iter().all(|line| once(line, &shown))

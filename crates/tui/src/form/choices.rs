@@ -1,6 +1,6 @@
 //! The choices of a field: a list on top of the form, narrowed by a few letters.
 
-use super::field::shown;
+use super::field::{Field, shown};
 use crate::action::Action;
 use crate::event::{Input, What};
 use crate::theme::Theme;
@@ -9,9 +9,10 @@ use nucleo_matcher::pattern::{CaseMatching, Normalization, Pattern};
 use nucleo_matcher::{Config, Matcher, Utf32Str};
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Position, Rect};
-use ratatui::text::Line;
+use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 use serde_json::Value;
+use std::collections::BTreeMap;
 use text::Safe;
 
 /// The open choices.
@@ -19,6 +20,8 @@ use text::Safe;
 pub(super) struct Choices {
     title: String,
     options: Vec<Value>,
+    /// Words behind them.
+    notes: BTreeMap<String, String>,
     filter: LineInput,
     found: Vec<usize>,
     selected: usize,
@@ -41,10 +44,20 @@ pub(super) enum Outcome {
 }
 
 impl Choices {
-    pub fn new(title: &str, options: Vec<Value>, current: &str, free: bool, many: bool) -> Self {
+    pub fn new(field: &Field, options: Vec<Value>, free: bool, many: bool) -> Self {
+        let current = field.text();
         let selected = options.iter().position(|option| shown(Some(option)) == current).unwrap_or(0);
         let found = (0..options.len()).collect();
-        Self { title: title.to_owned(), options, filter: LineInput::default(), found, selected, free, many }
+        Self {
+            title: field.label.clone(),
+            options,
+            notes: field.notes.clone(),
+            filter: LineInput::default(),
+            found,
+            selected,
+            free,
+            many,
+        }
     }
 
     pub fn act(&mut self, action: Action) -> Outcome {
@@ -116,7 +129,12 @@ impl Choices {
                 let here = if at == self.selected { "›" } else { " " };
                 let mark = if within(option) { "✓" } else { " " };
                 let style = if at == self.selected { theme.selected } else { theme.text };
-                Some(Line::styled(format!("{here}{mark} {}", Safe::clean(&shown(Some(option)))), style))
+                let name = shown(Some(option));
+                let note = self.notes.get(&name).map(|note| format!("  {}", Safe::clean(note)));
+                Some(Line::from(vec![
+                    Span::styled(format!("{here}{mark} {}", Safe::clean(&name)), style),
+                    Span::styled(note.unwrap_or_default(), theme.dim),
+                ]))
             })
             .collect();
         if lines.is_empty() {

@@ -1,6 +1,7 @@
 //! A field: what it takes, what it holds, what it was before, and how text becomes its value.
 
 use serde_json::{Number, Value};
+use std::collections::BTreeMap;
 
 /// What is said of a field that must not be empty.
 const NEEDED: &str = "This is needed.";
@@ -91,6 +92,8 @@ pub struct Field {
     pub base: Option<Value>,
     /// Why its value cannot be taken.
     pub error: Option<String>,
+    /// Words behind choices, by the choice.
+    pub notes: BTreeMap<String, String>,
     /// Whether it is shown as dots.
     pub secret: bool,
     /// Whether it can only be looked at.
@@ -110,6 +113,7 @@ impl Field {
             value: None,
             base: None,
             error: None,
+            notes: BTreeMap::new(),
             secret: false,
             read_only: false,
             empty: Empty::Null,
@@ -121,6 +125,13 @@ impl Field {
     #[must_use]
     pub fn help(mut self, help: impl Into<String>) -> Self {
         self.help = help.into();
+        self
+    }
+
+    /// The same, only to be looked at.
+    #[must_use]
+    pub fn read_only(mut self) -> Self {
+        self.read_only = true;
         self
     }
 
@@ -146,6 +157,11 @@ impl Field {
             (Some(Value::Number(one)), Some(Value::Number(other))) => one != other && one.as_f64() != other.as_f64(),
             (value, base) => value != base,
         }
+    }
+
+    /// Its value as text.
+    pub fn shown(&self) -> String {
+        self.text()
     }
 
     /// Its value as text for editing.

@@ -20,6 +20,7 @@ use area::Area;
 use choices::{Choices, Outcome};
 use crossterm::event::KeyCode;
 use serde_json::{Map, Value};
+use std::collections::BTreeMap;
 
 /// What a form did with an action or an input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -153,6 +154,25 @@ impl Form {
         {
             *options = new;
         }
+    }
+
+    /// Puts words behind the choices of a field.
+    pub fn set_notes(&mut self, key: &str, notes: BTreeMap<String, String>) {
+        if let Some(index) = self.index(key) {
+            self.fields[index].notes = notes;
+        }
+    }
+
+    /// Whether the focused field has choices to show.
+    pub fn has_choices(&self) -> bool {
+        self.focus().is_some_and(|field| {
+            !field.read_only
+                && match &field.kind {
+                    Kind::Choice { .. } => true,
+                    Kind::List { options, .. } => !options.is_empty(),
+                    _ => false,
+                }
+        })
     }
 
     /// Says at a field what is wrong with it.
@@ -289,7 +309,7 @@ impl Form {
             Kind::List { options, .. } if !options.is_empty() => (options, true, true),
             _ => return Did::Used,
         };
-        self.choices = Some(Choices::new(&field.label, options.clone(), &field.text(), free, many));
+        self.choices = Some(Choices::new(field, options.clone(), free, many));
         Did::Used
     }
 

@@ -31,6 +31,17 @@ impl Ask {
         Self { title, question, hidden: true, typed: LineInput::default(), then: Some(Box::new(then)) }
     }
 
+    /// A line of text with something in it already; `then` is done with it. An empty one is no answer.
+    pub fn line(
+        title: &'static str,
+        question: impl AsRef<str>,
+        now: impl Into<String>,
+        then: impl FnOnce(String, &mut Ctx<'_>) + Send + 'static,
+    ) -> Self {
+        let question = Safe::clean_lines(question.as_ref()).into_owned();
+        Self { title, question, hidden: false, typed: LineInput::new(now), then: Some(Box::new(then)) }
+    }
+
     pub(super) fn input(&mut self, input: &Input, action: Option<Action>, ctx: &mut Ctx<'_>) -> Done {
         match action {
             Some(Action::LayerClose) => return Done::Close,

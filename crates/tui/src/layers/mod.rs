@@ -7,7 +7,7 @@ mod help;
 mod palette;
 mod press;
 
-use crate::action::{Action, Context};
+use crate::action::{Action, Context, Info};
 use crate::effect::Effect;
 use crate::event::{Input, Ms};
 use crate::places::approvals::dialog::{self, Dialog};
@@ -121,6 +121,19 @@ impl Layers {
             Layer::Press(_) => Vec::new(),
             _ => vec![Context::Layer],
         })
+    }
+
+    /// Whether the top layer takes every key as it is.
+    pub fn takes_any_key(&self) -> bool {
+        matches!(self.0.last(), Some(Layer::Press(_)))
+    }
+
+    /// The word for an action in the footer while the top layer has the keys; empty = it is not told.
+    pub fn label(&self, info: &Info) -> &'static str {
+        match self.0.last() {
+            Some(Layer::Approval(dialog)) => dialog.label(info),
+            _ => info.label,
+        }
     }
 
     /// Gives an input to the top layer. Answers an action that it wants done.

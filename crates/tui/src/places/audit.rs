@@ -187,8 +187,11 @@ impl Place {
     pub fn draw(&self, state: &State, view: &mut crate::view::View, area: Rect, frame: &mut Frame<'_>) {
         let theme = &state.theme;
         if let Some(error) = &self.error {
-            let text = Safe::clean_lines(&error.message).to_string();
-            frame.render_widget(Paragraph::new(text).style(theme.bad).wrap(Wrap { trim: false }), area);
+            let mut lines = vec![Line::styled(Safe::clean(&error.message).to_string(), theme.bad)];
+            if error.status == 403 {
+                lines.extend(who_may(state).into_iter().map(|line| Line::styled(line, theme.text)));
+            }
+            frame.render_widget(Paragraph::new(lines).wrap(Wrap { trim: false }), area);
             return;
         }
         let passing = self.passing();
@@ -284,6 +287,22 @@ impl Place {
     }
 }
 
+/// Who may read it, and how to become one of them.
+fn who_may(state: &State) -> Vec<String> {
+    let you = state.me.as_ref().map_or_else(String::new, |me| {
+        let tenant = me.tenant.as_deref().map(|tenant| format!(" in {}", Safe::clean(tenant))).unwrap_or_default();
+        format!(" You are {}{tenant}.", Safe::clean(&me.user_id))
+    });
+    let mut lines = vec![
+        String::new(),
+        format!("The journal is read by administrators of the tenant, and by those of the platform.{you}"),
+    ];
+    if state.profile.engine == "embedded" {
+        lines.push("In a home of your own, `astudio --as USER@TENANT` opens the workbench as one of them.".to_owned());
+    }
+    lines
+}
+
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
@@ -367,6 +386,7 @@ mod tests {
         let error = StudioError::new(Code::AdminRequired, 403, "Only administrators may do this.");
         stage.event(event(Msg::Newest(Err(error))));
         assert!(stage.shows("Only administrators may do this."));
+        assert!(stage.shows("administrators of the tenant") && stage.shows("--as USER@TENANT"), "{:#?}", stage.screen());
         for (width, height) in [(1, 1), (20, 5), (22, 6), (100, 20)] {
             stage.resize(width, height);
         }

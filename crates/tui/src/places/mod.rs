@@ -11,7 +11,7 @@ pub mod log;
 pub mod settings;
 pub mod welcome;
 
-use crate::action::{Action, Context};
+use crate::action::{Action, Context, Info};
 use crate::event::Input;
 use crate::layers::Layers;
 use crate::state::{Ctx, State};
@@ -188,12 +188,21 @@ impl Places {
         }
     }
 
-    /// Actions of a place's contexts that mean nothing there, and are not told in the footer.
-    pub fn leaves_out(&self, id: PlaceId) -> &'static [Action] {
-        match id {
-            PlaceId::Keys => &[Action::Filter],
-            PlaceId::Log => &[Action::Open],
-            _ => &[],
+    /// The word for an action in the footer of a place; empty = it means nothing there now, and is not told.
+    pub fn label(&self, id: PlaceId, info: &Info) -> &'static str {
+        match (id, info.action) {
+            (PlaceId::Keys, Action::Filter) | (PlaceId::Log, Action::Open) => "",
+            (PlaceId::Agent, _) => self.agent.label(info),
+            (PlaceId::Chat, _) => self.chat.label(info),
+            (PlaceId::Approvals, _) => self.approvals.label(info),
+            _ => info.label,
+        }
+    }
+
+    /// A place is no longer on screen.
+    pub fn left(&mut self, id: PlaceId, ctx: &mut Ctx<'_>) {
+        if id == PlaceId::Agent {
+            self.agent.left(ctx);
         }
     }
 

@@ -141,6 +141,7 @@ impl Place {
             }
             Msg::Made(Err(error)) => self.failed(&error, ctx),
             Msg::Created(name, Ok(())) => {
+                ctx.effects.push(places::agents::made(&name));
                 self.busy = None;
                 ctx.tell(format!("The agent {name} is made. Say something to it."));
                 *ctx.go = Some(Go::Chat { agent: name, session: None });

@@ -1,5 +1,6 @@
 //! The fields of an agent, and what is sent when they are saved.
 
+use super::sharing;
 use crate::form::{Bound, Empty, Field, Form, Kind, Scalar};
 use contract::ops::agents::{AgentCreate, AgentItem, AgentPatch};
 use contract::{Code, Patch, StudioError};
@@ -7,6 +8,10 @@ use serde_json::{Map, Value, json};
 
 /// Key of the prompt.
 pub(super) const PROMPT: &str = "system_prompt";
+/// Key of the field that says who sees an agent; it is changed by an operation of its own.
+pub(super) const SEEN_BY: &str = "seen_by";
+/// Key of the field that says which tools an agent has.
+const TOOLSET: &str = "toolset";
 /// The sampling parameters.
 const PARAMS: [&str; 4] = ["temperature", "max_tokens", "top_k", "top_p"];
 
@@ -39,8 +44,12 @@ fn common() -> (Vec<Field>, Vec<Field>, Field) {
 
 /// Values of an agent by the keys of its fields; the definition's only where it is shown.
 pub(super) fn values(item: &AgentItem) -> Vec<(&'static str, Value)> {
-    let mut values =
-        vec![("description", json!(item.description)), ("llm", json!(item.llm)), ("category", json!(item.category))];
+    let mut values = vec![
+        ("description", json!(item.description)),
+        ("llm", json!(item.llm)),
+        ("category", json!(item.category)),
+        (SEEN_BY, json!(sharing::told(item))),
+    ];
     if let Some(definition) = &item.definition {
         let params = &definition.model_params;
         values.extend([
@@ -48,18 +57,41 @@ pub(super) fn values(item: &AgentItem) -> Vec<(&'static str, Value)> {
             ("max_tokens", json!(params.max_tokens)),
             ("top_k", json!(params.top_k)),
             ("top_p", json!(params.top_p)),
+            (TOOLSET, json!(tools_in_words(&definition.tools))),
             (PROMPT, json!(definition.system_prompt)),
         ]);
     }
     values
 }
 
+fn tools_in_words(tools: &[Value]) -> String {
+    let name = |tool: &Value| {
+        let slug = tool.as_str().or_else(|| tool["slug"].as_str()).or_else(|| tool["name"].as_str());
+        slug.map_or_else(|| tool.to_string(), str::to_owned)
+    };
+    match tools {
+        [] => "none".to_owned(),
+        tools => tools.iter().map(name).collect::<Vec<_>>().join(", "),
+    }
+}
+
 /// The form of an agent as it is.
 pub(super) fn of(item: &AgentItem) -> Form {
     let (mut fields, params, prompt) = common();
+    let seen_by = Field::new(SEEN_BY, "visible to", Kind::Text)
+        .help("Who sees it. It is changed on its own: the key for visibility, below or in the palette.")
+        .read_only();
     if item.definition.is_some() {
         fields.extend(params);
+        fields.push(seen_by);
+        fields.push(
+            Field::new(TOOLSET, "tools", Kind::Text)
+                .help("Tools are chosen when an agent is made. To have others, clone this one in the list of agents.")
+                .read_only(),
+        );
         fields.push(prompt);
+    } else {
+        fields.push(seen_by);
     }
     let mut form = Form::new(fields);
     for (key, value) in values(item) {
@@ -193,19 +225,6 @@ pub(super) fn blame(form: &mut Form, error: &StudioError) -> bool {
         form.set_error(key, Some((*said).to_owned()));
     }
     !faults.is_empty()
-}
-
-/// `provider:model` of everything in the catalogue that can be had.
-pub(super) fn models(catalog: &Value) -> Vec<Value> {
-    let rows = catalog.as_array().map(Vec::as_slice).unwrap_or_default();
-    rows.iter()
-        .filter(|row| row["available"] != Value::Bool(false))
-        .flat_map(|row| {
-            let provider = row["provider"].as_str().unwrap_or_default().to_owned();
-            let models = row["models"].as_array().cloned().unwrap_or_default();
-            models.into_iter().filter_map(move |model| Some(json!(format!("{provider}:{}", model.as_str()?))))
-        })
-        .collect()
 }
 
 /// Slugs of the catalogue of tools.

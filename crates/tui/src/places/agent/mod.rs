@@ -5,13 +5,15 @@ mod draw;
 mod fields;
 mod keeping;
 mod kept;
+mod models;
 mod saving;
+mod sharing;
 #[cfg(test)]
 mod tests;
 
 pub use draw::View;
 
-use crate::action::{Action, Context};
+use crate::action::{Action, Context, Info};
 use crate::effect::{Effect, call};
 use crate::event::{Event, Input, Ms, What};
 use crate::form::{Did, Form};
@@ -27,6 +29,7 @@ use contract::wire::{Json, NoBody, NoQuery};
 use contract::{Result, StudioError};
 use fields::PROMPT;
 use kept::Kept;
+use models::Models;
 use serde_json::Value;
 
 /// How long typing rests before it is kept.
@@ -83,6 +86,9 @@ pub struct Place {
     /// Why nothing can be changed.
     locked: Option<String>,
     conflict: Option<Conflict>,
+    models: Models,
+    /// Whether what is being saved has another model than before.
+    llm_changed: bool,
     search: Option<LineInput>,
     /// What was kept, until the form is there to compare it with.
     found: Option<String>,
@@ -126,6 +132,15 @@ pub enum Msg {
         ticket: u64,
         /// What came.
         reply: Result<Json<AgentItem>>,
+    },
+    /// Who sees an agent was changed, or not.
+    Shared {
+        /// For which opening.
+        ticket: u64,
+        /// Of which agent.
+        name: String,
+        /// What came.
+        reply: Box<Result<Json<AgentItem>>>,
     },
     /// Models to choose from.
     Models(Result<Json<Value>>),
@@ -184,6 +199,28 @@ impl Place {
     /// Whether keys that write go to a field.
     pub fn wants_text(&self) -> bool {
         self.search.is_some() || (self.conflict.is_none() && self.form.wants_text())
+    }
+
+    /// The word for an action in the footer; empty = it means nothing now.
+    pub fn label(&self, info: &Info) -> &'static str {
+        let on = match info.action {
+            Action::Choices => self.form.has_choices(),
+            Action::Save | Action::EditPrompt | Action::Undo | Action::ClearField => self.locked.is_none(),
+            Action::SetVisibility => self.item.as_ref().is_some_and(|item| item.can_manage),
+            _ => true,
+        };
+        if on { info.label } else { "" }
+    }
+
+    /// It is no longer on screen: what becomes of what was typed is said.
+    pub fn left(&mut self, ctx: &mut Ctx<'_>) {
+        if self.is_unsaved() {
+            self.keep(ctx);
+            ctx.tell(match &self.subject {
+                Subject::Agent(name) => format!("What you typed for '{name}' is not saved. It is kept: open it again."),
+                _ => "The new agent is not saved. What you typed is kept: make a new one to go on.".to_owned(),
+            });
+        }
     }
 
     /// Shows an agent; none = a new one. What is typed for the same one stays.
@@ -294,7 +331,12 @@ impl Place {
             },
             Msg::Created { ticket, reply } => self.created(ticket, reply, ctx),
             Msg::Theirs { ticket, reply } if ticket == self.ticket => self.meet(reply, ctx),
-            Msg::Models(Ok(Json(rows))) => self.form.set_options("llm", fields::models(&rows)),
+            Msg::Shared { ticket, name, reply } => self.shared(ticket, &name, *reply, ctx),
+            Msg::Models(Ok(Json(rows))) => {
+                self.models = Models::read(&rows);
+                self.form.set_options("llm", self.models.options());
+                self.form.set_notes("llm", self.models.notes());
+            }
             Msg::Tools(Ok(Json(rows))) => self.form.set_options("tools", fields::tools(&rows)),
             // Without the catalogues there are no choices, but everything can be typed.
             Msg::Models(Err(_)) | Msg::Tools(Err(_)) => {}
@@ -372,6 +414,7 @@ impl Place {
                 Some(agent) => *ctx.go = Some(Go::Chat { agent: agent.to_owned(), session: None }),
                 None => ctx.complain("Create it first, then chat with it."),
             },
+            Action::SetVisibility => self.ask_visibility(ctx),
             Action::EditPrompt => self.edit(ctx),
             Action::SearchText if self.form.field(PROMPT).is_some() => {
                 self.form.focus_on(PROMPT);

@@ -2,6 +2,8 @@
 
 use super::{Conflict, Msg, Place, event, fields, get};
 use crate::effect::{Effect, call};
+use crate::form::Field;
+use crate::places::agents;
 use crate::state::Ctx;
 use contract::ops::agents::{AgentCreated, AgentItem, CreateAgent, OptionalNamePath, PatchAgent};
 use contract::ops::common::NamePath;
@@ -34,6 +36,7 @@ impl Place {
         }
         let ticket = self.ticket;
         self.saving = true;
+        self.llm_changed = self.form.field("llm").is_some_and(Field::is_changed);
         ctx.effects.push(match self.subject.agent() {
             Some(name) => {
                 let (path, name) = (NamePath { name: name.to_owned() }, name.to_owned());
@@ -59,6 +62,9 @@ impl Place {
                 self.version = item.version;
                 let version = item.version.map(|version| format!(" as version {version}")).unwrap_or_default();
                 ctx.tell(format!("'{}' is saved{version}.", item.name));
+                if self.llm_changed {
+                    self.warn_of_model(item.llm.as_deref(), ctx);
+                }
                 self.item = Some(Box::new(item));
                 self.confirmed(ctx);
             }
@@ -70,6 +76,13 @@ impl Place {
                 }
             }
             Err(error) => self.refused(&error, ctx),
+        }
+    }
+
+    /// It is stored as it was wished; whether it can answer is another matter.
+    fn warn_of_model(&self, llm: Option<&str>, ctx: &mut Ctx<'_>) {
+        if let Some((llm, why)) = llm.and_then(|llm| Some((llm, self.models.fault(llm)?))) {
+            ctx.complain(format!("It cannot answer yet with {llm}: {why}."));
         }
     }
 
@@ -97,7 +110,10 @@ impl Place {
         match reply {
             Ok(Json(created)) => {
                 ctx.tell(format!("'{}' is created. {}", created.name, created.warnings.join(" ")));
+                ctx.effects.push(agents::made(&created.name));
                 if here {
+                    let llm = self.form.field("llm").map(Field::shown);
+                    self.warn_of_model(llm.as_deref().filter(|llm| !llm.is_empty()), ctx);
                     ctx.effects.push(Effect::KeepUnsaved { key: self.subject.key(), text: None });
                     // Nothing of it is unsaved any more, so that opening keeps nothing.
                     *self = Self { ticket: self.ticket, ..Self::default() };

@@ -158,13 +158,20 @@ impl Place {
     fn count(&self) -> String {
         let known = self.pages.known();
         let at = thousands(self.selected + 1);
+        let filtered = !self.applied.trim().is_empty();
         match self.pages.total() {
             _ if self.outdated || (known == 0 && self.asked.is_some()) => "Agents · reading …".into(),
+            // The row is not told: `1 of 12` would read as one agent of twelve.
+            Some(total) if filtered => match self.all.filter(|all| *all >= total) {
+                Some(all) => format!("Agents · {} shown of {}", thousands(total), thousands(all)),
+                None => format!("Agents · {} shown", thousands(total)),
+            },
+            None if filtered && known > 0 && !self.to_end => format!("Agents · more than {} shown", thousands(known)),
             Some(0) => "Agents · none".into(),
-            Some(total) => format!("Agents · {at} of {}", thousands(total)),
+            Some(total) => format!("Agents · row {at} of {}", thousands(total)),
             None if self.to_end => format!("Agents · reading to the end, {} so far …", thousands(known)),
             None if known == 0 => "Agents".into(),
-            None => format!("Agents · {at} of more than {}", thousands(known)),
+            None => format!("Agents · row {at} of more than {}", thousands(known)),
         }
     }
 

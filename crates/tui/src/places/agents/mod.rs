@@ -76,6 +76,8 @@ pub struct Place {
     asked: Option<Asked>,
     /// Whether to go on reading until the end is seen.
     to_end: bool,
+    /// How many there are without a filter, once that was seen.
+    all: Option<usize>,
     detail: Option<Detail>,
     /// Rows that fitted on the last frame.
     height: Cell<u16>,
@@ -100,6 +102,11 @@ pub enum Msg {
         /// What came.
         reply: Result<Box<AgentItem>>,
     },
+    /// An agent was made.
+    Made {
+        /// Its name.
+        name: String,
+    },
     /// A deletion.
     Deleted {
         /// Of which.
@@ -111,6 +118,11 @@ pub enum Msg {
 
 fn event(msg: Msg) -> Event {
     Event::Place(super::Msg::Agents(msg))
+}
+
+/// Tells the list of an agent that was made, so that it is seen there.
+pub fn made(name: &str) -> Effect {
+    Effect::Send(Box::new(event(Msg::Made { name: name.to_owned() })))
 }
 
 impl Place {
@@ -197,6 +209,16 @@ impl Place {
                     detail.item = Some(reply);
                 }
             }
+            Msg::Made { name } => {
+                self.name = Some(name);
+                if self.applied.trim().is_empty() {
+                    self.refresh(ctx);
+                } else {
+                    self.filter.clear();
+                    self.apply_filter(ctx);
+                    ctx.tell("The filter of the list is cleared, so that the new agent is seen.");
+                }
+            }
             Msg::Deleted { name, reply } => {
                 match reply {
                     Ok(_) => ctx.tell(format!("'{name}' is deleted.")),
@@ -220,6 +242,9 @@ impl Place {
                     self.selected = 0;
                 }
                 self.pages.take(page, list, self.selected);
+                if self.applied.trim().is_empty() {
+                    self.all = self.pages.total().or(self.all);
+                }
                 if asked.is_some_and(|asked| asked.spoilt && asked.page == page) {
                     self.pages.spoil(page);
                 }

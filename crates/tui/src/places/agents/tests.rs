@@ -97,7 +97,7 @@ fn cursor_of(place: &Place, page: usize) -> usize {
 fn shows_rows_columns_and_the_total() {
     let mut world = World::new(3, (80, 24));
     let screen = world.stage.screen();
-    assert_eq!(screen[1], "›Agents      Agents · 1 of 3");
+    assert_eq!(screen[1], "›Agents      Agents · row 1 of 3");
     assert!(
         screen[2].contains("NAME ↑") && screen[2].contains("LLM") && screen[2].contains("UPDATED"),
         "{}",
@@ -209,7 +209,7 @@ fn a_filter_waits_for_a_rest_and_says_what_is_wrong_with_it() {
     world.names = vec!["nx".into()];
     world.answer();
     world.keys("enter");
-    assert!(world.stage.shows("›nx") && world.stage.shows("1 of 1  / owner:me"), "{:?}", world.stage.screen());
+    assert!(world.stage.shows("›nx") && world.stage.shows("1 shown of 3  / owner:me"), "{:?}", world.stage.screen());
     world.names.clear();
     world.keys("/ esc");
     assert!(world.place().query(None).q.is_none());

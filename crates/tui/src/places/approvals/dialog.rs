@@ -16,7 +16,7 @@ pub(super) use ending::time_left;
 pub use face::View;
 
 use super::{Msg as PlaceMsg, read_one, read_waiting};
-use crate::action::{Action, Context};
+use crate::action::{Action, Context, Info};
 use crate::effect::{self, Effect};
 use crate::event::{Event, Input, Ms, What};
 use crate::keymap::Key;
@@ -169,6 +169,20 @@ impl Dialog {
             (Mode::Reason, _) => vec![Context::Layer],
             _ => vec![Context::Dialog],
         }
+    }
+
+    /// The word for an action in the footer; empty = it does nothing now.
+    pub fn label(&self, info: &Info) -> &'static str {
+        let on = match info.action {
+            Action::DialogEnter if self.history => return "close",
+            Action::DialogReject | Action::DialogNext | Action::DialogPrevious | Action::DialogEnter => {
+                self.over.is_none() && self.view.may_decide
+            }
+            Action::DialogEdit => self.over.is_none() && self.view.may_decide && self.view.editable,
+            Action::DialogLeave if self.over.is_some() => return "close",
+            _ => true,
+        };
+        if on { info.label } else { "" }
     }
 
     /// The decision that is on its way.

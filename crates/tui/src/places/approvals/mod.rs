@@ -8,7 +8,7 @@ mod tests;
 
 pub use list::View;
 
-use crate::action::{Action, Context};
+use crate::action::{Action, Context, Info};
 use crate::effect::{self, Effect};
 use crate::event::{Event, Input, Ms, What};
 use crate::layers::{Layer, Layers};
@@ -114,6 +114,11 @@ pub fn show(id: &str) -> Effect {
     })
 }
 
+/// Whether it can be asked again.
+fn may_reask(approval: &ApprovalView) -> bool {
+    matches!(approval.status, ApprovalStatus::Expired | ApprovalStatus::Void) && approval.replaced_by.is_none()
+}
+
 impl Place {
     /// Contexts of the inbox.
     pub fn contexts(&self) -> Vec<Context> {
@@ -123,6 +128,18 @@ impl Place {
     /// Whether the filter is being typed.
     pub fn wants_text(&self) -> bool {
         self.filtering
+    }
+
+    /// The word for an action in the footer; empty = it means nothing for what is selected.
+    pub fn label(&self, info: &Info) -> &'static str {
+        let shown = self.shown();
+        let current = shown.get(self.index(&shown));
+        let on = match info.action {
+            Action::Reask => current.is_some_and(|approval| may_reask(approval)),
+            Action::OpenApproval | Action::GoToChat => current.is_some(),
+            _ => true,
+        };
+        if on { info.label } else { "" }
     }
 
     /// The inbox is on screen now.

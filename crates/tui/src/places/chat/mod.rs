@@ -16,7 +16,7 @@ mod tests;
 mod transcript;
 mod view;
 
-use crate::action::Context;
+use crate::action::{Action, Context, Info};
 use crate::effect::Effect;
 use crate::event::{Event, Ms};
 use crate::places;
@@ -206,6 +206,16 @@ impl Place {
     /// Whether letters are typed.
     pub fn wants_text(&self) -> bool {
         matches!(self.focus, Focus::Composer | Focus::Search)
+    }
+
+    /// The word for an action in the footer; empty = it means nothing now.
+    pub fn label(&self, info: &Info) -> &'static str {
+        match info.action {
+            // The same key stops what runs, and leaves when nothing does.
+            Action::Interrupt if !self.is_busy() => "back",
+            Action::Undo if self.composer.is_empty() => "",
+            _ => info.label,
+        }
     }
 
     /// Opens the chat with an agent.

@@ -109,6 +109,7 @@ impl Place {
             return;
         };
         let waited = self.again.map_or(0, |(_, waited)| waited);
+        self.transcript.stop_clock();
         // Counts as broken until something comes.
         self.again = Some((Ms::MAX, waited));
         self.watch += 1;

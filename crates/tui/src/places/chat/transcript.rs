@@ -35,7 +35,8 @@ pub struct End {
     pub status: Option<TurnStatus>,
     /// Tokens.
     pub usage: Usage,
-    /// Until the first piece of text came, in milliseconds; known only where the words were sent from.
+    /// From the question to the model until the first piece of its text came, in milliseconds; known only where the words
+    /// were sent from. What people and tools took before that question is no time of the model.
     pub first_ms: Option<Ms>,
     /// From the beginning to the end, in milliseconds.
     pub total_ms: Option<i64>,
@@ -102,6 +103,7 @@ pub struct Turn {
     usage: Usage,
     cut: u32,
     started: Option<Micros>,
+    /// When the model was asked last, as far as it was seen from here.
     sent: Option<Ms>,
     first_ms: Option<Ms>,
     spoke: bool,
@@ -128,6 +130,11 @@ impl Transcript {
     /// Counts changes.
     pub fn revision(&self) -> u64 {
         self.revision
+    }
+
+    /// From now on events come late: when the model was asked cannot be seen any more.
+    pub fn stop_clock(&mut self) {
+        self.turns.iter_mut().for_each(|turn| turn.sent = None);
     }
 
     /// The last turn if it is not over.
@@ -206,7 +213,15 @@ impl Transcript {
                 Some(last) if last.id.is_none() => last.id = Some(turn.clone()),
                 _ => self.push_turn(Some(turn.clone()), None),
             },
-            Watched::Event { entry } => self.entry(entry),
+            Watched::Event { entry } => {
+                let last = self.last_seq();
+                self.entry(entry);
+                if let (TurnEvent::ModelAsked { .. }, Some(turn)) = (&entry.event, self.turns.last_mut())
+                    && entry.seq > last
+                {
+                    turn.sent = turn.sent.map(|_| now);
+                }
+            }
             Watched::Text { text } => self.pass(text, now, false),
             Watched::Reasoning { text } => self.pass(text, now, true),
             Watched::Waiting { .. } => {

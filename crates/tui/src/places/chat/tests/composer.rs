@@ -14,12 +14,12 @@ fn several_lines_a_real_cursor_and_at_most_a_third_of_the_screen() {
     let mut stage = chat(80, 24);
     stage.typed("ab日").keys("alt-enter").typed("second");
     let screen = stage.screen();
-    assert!(screen[21].ends_with("› ab日") && screen[22].ends_with("  second"), "{screen:#?}");
+    assert!(screen[20].ends_with("› ab日") && screen[21].ends_with("  second"), "{screen:#?}");
     let cursor = stage.cursor().unwrap();
     let left = stage.view.middle.x + 2;
-    assert_eq!((cursor.x, cursor.y), (left + 6, 22));
+    assert_eq!((cursor.x, cursor.y), (left + 6, 21));
     stage.keys("up end");
-    assert_eq!((stage.cursor().unwrap().x, stage.cursor().unwrap().y), (left + 4, 21));
+    assert_eq!((stage.cursor().unwrap().x, stage.cursor().unwrap().y), (left + 4, 20));
     stage.keys("left backspace");
     assert!(stage.shows("› a日"));
     stage.keys("down");
@@ -27,7 +27,7 @@ fn several_lines_a_real_cursor_and_at_most_a_third_of_the_screen() {
         stage.keys("ctrl-j").typed("more");
     }
     assert_eq!(count(&stage, "more"), 8);
-    assert_eq!(stage.cursor().unwrap().y, 22);
+    assert_eq!(stage.cursor().unwrap().y, 21);
 }
 
 #[test]
