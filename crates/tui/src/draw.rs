@@ -155,11 +155,8 @@ fn said(state: &State, width: u16) -> Vec<Line<'static>> {
     for (toast, _) in state.toasts.iter().rev() {
         let style = if toast.bad { state.theme.bad } else { state.theme.good };
         let text = format!(" {} {}", if toast.bad { "!" } else { "·" }, toast.text);
-        let own: Vec<Line<'static>> = wrap_text(&text, width.into(), style, Break::Words)
-            .into_iter()
-            .take(SAID_ROWS)
-            .map(Line::from)
-            .collect();
+        let own: Vec<Line<'static>> =
+            wrap_text(&text, width.into(), style, Break::Words).into_iter().take(SAID_ROWS).map(Line::from).collect();
         if rows.len() + own.len() > SAID_ROWS {
             break;
         }

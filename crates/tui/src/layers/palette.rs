@@ -129,7 +129,10 @@ mod tests {
         let screen = stage.screen();
         let at = |text: &str| screen.iter().position(|line| line.contains(text));
         assert!(at("›Chat with the selected agent") < at("Go to the approvals"), "{screen:#?}");
-        assert!(at("Go to the approvals").is_some() && at("Go to the approvals") < at("Leave the workbench"), "{screen:#?}");
+        assert!(
+            at("Go to the approvals").is_some() && at("Go to the approvals") < at("Leave the workbench"),
+            "{screen:#?}"
+        );
         assert!(!stage.shows("One row up") && !stage.shows("go-agents"), "{screen:#?}");
         stage.typed("row up");
         assert!(stage.shows("One row up"), "{:#?}", stage.screen());

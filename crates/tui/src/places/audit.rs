@@ -386,7 +386,11 @@ mod tests {
         let error = StudioError::new(Code::AdminRequired, 403, "Only administrators may do this.");
         stage.event(event(Msg::Newest(Err(error))));
         assert!(stage.shows("Only administrators may do this."));
-        assert!(stage.shows("administrators of the tenant") && stage.shows("--as USER@TENANT"), "{:#?}", stage.screen());
+        assert!(
+            stage.shows("administrators of the tenant") && stage.shows("--as USER@TENANT"),
+            "{:#?}",
+            stage.screen()
+        );
         for (width, height) in [(1, 1), (20, 5), (22, 6), (100, 20)] {
             stage.resize(width, height);
         }

@@ -11,8 +11,11 @@ use contract::wire::{Json, NoQuery};
 use text::Safe;
 
 /// What can be chosen.
-const CHOICES: [(&str, &str); 3] =
-    [("private", "you and administrators"), ("tenant", "everybody in the tenant"), ("groups", "members of some groups")];
+const CHOICES: [(&str, &str); 3] = [
+    ("private", "you and administrators"),
+    ("tenant", "everybody in the tenant"),
+    ("groups", "members of some groups"),
+];
 
 /// In words, with the groups.
 pub(super) fn told(item: &AgentItem) -> String {
@@ -35,8 +38,10 @@ impl Place {
             return ctx.complain("Only its owner and administrators may change who sees it.");
         }
         let (ticket, name, groups) = (self.ticket, item.name.clone(), item.allowed_groups.join(", "));
-        let choices =
-            CHOICES.map(|(value, note)| Choice { value: value.to_owned(), note: note.to_owned() }).into_iter().collect();
+        let choices = CHOICES
+            .map(|(value, note)| Choice { value: value.to_owned(), note: note.to_owned() })
+            .into_iter()
+            .collect();
         ctx.open.push(Layer::Choose(Choose::new("Who sees this agent?", choices, move |visibility, ctx| {
             if visibility != "groups" {
                 return set(ticket, name, visibility, Vec::new(), ctx);

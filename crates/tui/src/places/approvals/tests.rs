@@ -237,3 +237,16 @@ fn it_is_drawn_at_any_size_and_rests() {
     stage.keys("alt-1").wait(600_000);
     assert_eq!(stage.next_wake(), None, "nothing moves elsewhere");
 }
+
+#[test]
+fn the_footer_offers_to_ask_again_only_what_can_be() {
+    let mut stage = inbox(100, 20);
+    waiting(&mut stage, vec![]);
+    stage.keys("a");
+    let of = |id: &str, status| ApprovalView { status, ..approval(id) };
+    all(&mut stage, vec![of("2", ApprovalStatus::Consumed), of("3", ApprovalStatus::Expired)]);
+    let footer = |stage: &Stage| stage.screen().last().unwrap().clone();
+    assert!(!footer(&stage).contains("ask again"), "{}", footer(&stage));
+    stage.keys("down");
+    assert!(footer(&stage).contains("r ask again"), "{}", footer(&stage));
+}

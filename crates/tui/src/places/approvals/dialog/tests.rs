@@ -408,3 +408,26 @@ fn what_is_typed_below_is_not_touched() {
     stage.typed("rd");
     assert!(stage.shows("filter: half a word"));
 }
+
+#[test]
+fn one_can_quit_from_it_and_it_stays_open_for_an_answer() {
+    let mut stage = open(80, 24, approval("1"));
+    stage.keys("ctrl-q");
+    assert!(stage.effects.iter().any(|effect| matches!(effect, crate::effect::Effect::Quit)));
+    assert_eq!(stage.called("approvals.decide"), 0);
+    assert!(dialog(&mut stage).in_flight().is_none());
+}
+
+#[test]
+fn the_footer_offers_only_what_can_still_be_done() {
+    let footer = |stage: &Stage| stage.screen().last().unwrap().clone();
+    let stage = awake(100, 30, approval("1"));
+    assert!(footer(&stage).contains("r reject") && footer(&stage).contains("e edit"), "{}", footer(&stage));
+    let answered = ApprovalView { status: ApprovalStatus::Consumed, decided_by: Some("ada".into()), ..approval("1") };
+    let stage = awake(100, 30, answered);
+    assert!(!footer(&stage).contains("reject") && !footer(&stage).contains("edit"), "{}", footer(&stage));
+    assert!(footer(&stage).contains("Esc close"), "{}", footer(&stage));
+    let theirs = ApprovalView { may_decide: false, ..approval("1") };
+    let stage = awake(100, 30, theirs);
+    assert!(!footer(&stage).contains("reject") && footer(&stage).contains("Esc leave open"), "{}", footer(&stage));
+}

@@ -209,3 +209,31 @@ fn late_answers_for_another_chat_change_nothing() {
     go(&mut stage, AGENT, None);
     assert!(!stage.shows("draft here"));
 }
+
+#[test]
+fn the_first_word_is_timed_from_the_question_to_the_model() {
+    let mut stage = chat(100, 30);
+    stage.typed("q").keys("enter");
+    turn(&mut stage, "t1");
+    let again = TurnEvent::ModelAsked { step: 2, attempt: 1, cut: 0 };
+    let entries =
+        log(vec![started("q"), asked(), wants(&["desk"]), again, said("Done."), ended(TurnStatus::Done, "x")]);
+    happen(&mut stage, &entries[..3], 1);
+    // A person takes their time with the call.
+    stage.wait(90_000);
+    happen(&mut stage, &entries[..4], 4);
+    stage.wait(1_500);
+    text(&mut stage, "Done.");
+    happen(&mut stage, &entries, 5);
+    assert!(stage.shows("first 1.5 s"), "{:#?}", stage.screen());
+}
+
+#[test]
+fn esc_is_told_as_stop_while_the_model_works_and_as_back_after() {
+    let mut stage = chat(80, 24);
+    stage.typed("q").keys("enter");
+    turn(&mut stage, "t1");
+    assert!(stage.shows("Esc stop "), "{:#?}", stage.screen());
+    happen(&mut stage, &log(vec![started("q"), asked(), said("a"), ended(TurnStatus::Done, "a")]), 1);
+    assert!(stage.shows("Esc back") && !stage.shows("Esc stop "), "{:#?}", stage.screen());
+}

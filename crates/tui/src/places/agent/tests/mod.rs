@@ -1,4 +1,10 @@
+//! The form of an agent, over a stage.
+
 #![allow(clippy::unwrap_used, clippy::expect_used)]
+
+mod keeping;
+mod making;
+mod sharing;
 
 use super::*;
 use crate::places::PlaceId;
@@ -255,162 +261,6 @@ fn without_a_field_in_common_there_is_nothing_to_decide() {
     stage.keys("esc");
     assert!(stage.shows("Answers.mine"));
     assert_eq!(body(&stage)["expected_version"], 9);
-}
-
-#[test]
-fn unsaved_text_survives_and_is_offered_again() {
-    let mut stage = opened();
-    stage.typed("a").typed("b");
-    assert_eq!(
-        stage.effects.iter().filter(|effect| matches!(effect, Effect::Host { .. })).count(),
-        2,
-        "read once, kept once"
-    );
-    assert_eq!(kept(&mut stage), None, "not at each key");
-    keep_now(&mut stage);
-    let text = kept(&mut stage).unwrap().unwrap();
-    assert!(text.contains("Answers.ab"), "{text}");
-    assert!(!text.contains("Be kind"), "only what changed");
-
-    // After a crash, on the version of before.
-    let mut stage = opened();
-    let ticket = place(&stage).ticket;
-    stage.event(event(Msg::Kept { ticket, text: Some(text.clone()) }));
-    assert!(stage.shows("Unsaved text is kept: Alt-k takes it"), "{:#?}", stage.screen());
-    stage.keys("tab").typed("-new");
-    keep_now(&mut stage);
-    let both = kept(&mut stage).unwrap().unwrap();
-    assert!(both.contains("Answers.ab") && both.contains("claude-new"), "what is offered is not written over: {both}");
-    stage.keys("alt-k");
-    assert_eq!(
-        body(&stage),
-        json!({ "description": "Answers.ab", "llm": "anthropic:claude-new", "expected_version": 3 })
-    );
-    assert_eq!(kept(&mut stage), None, "it is removed only after the save");
-
-    // After others stored a newer version: it meets theirs when it is saved.
-    let mut stage = at(Go::Agent(Some("desk".into())));
-    let ticket = place(&stage).ticket;
-    stage.event(event(Msg::Kept { ticket, text: Some(text.clone()) }));
-    let mut newer = item(7, "Be kind.");
-    newer.description = Some("Newer.".into());
-    read(&mut stage, newer);
-    stage.keys("alt-k");
-    assert_eq!(body(&stage), json!({ "description": "Answers.ab", "expected_version": 3 }));
-
-    // Forgotten, of another person, of another agent, nothing new, broken.
-    let mut stage = opened();
-    let ticket = place(&stage).ticket;
-    stage.event(event(Msg::Kept { ticket, text: Some(text.clone()) })).keys("alt-x");
-    assert_eq!(kept(&mut stage), Some(None));
-    for (other, removed) in [
-        (text.replace("\"ann\"", "\"bob\""), None),
-        (text.replace("\"desk\"", "\"else\""), None),
-        ("{".to_owned(), None),
-        (text.replace("Answers.ab", "Answers."), Some(None)),
-    ] {
-        let mut stage = opened();
-        let ticket = place(&stage).ticket;
-        stage.event(event(Msg::Kept { ticket, text: Some(other.clone()) }));
-        assert!(!stage.shows("Unsaved text"), "{other}");
-        assert_eq!(kept(&mut stage), removed, "{other}");
-    }
-}
-
-#[test]
-fn going_elsewhere_keeps_what_is_typed() {
-    let mut stage = opened();
-    stage.typed("x").keys("esc");
-    assert!(kept(&mut stage).unwrap().unwrap().contains("Answers.x"));
-    assert_eq!(stage.state.place, PlaceId::Agents);
-    let mut effects = Vec::new();
-    go_to(&mut stage, Go::Agent(Some("desk".into())), &mut effects);
-    assert!(stage.draw().shows("Answers.x"), "it is still there");
-    go_to(&mut stage, Go::Agent(Some("other".into())), &mut effects);
-    assert!(
-        effects
-            .iter()
-            .any(|effect| matches!(effect, Effect::KeepUnsaved { key, text: Some(_) } if key == "agent-desk"))
-    );
-    // Quitting keeps it too.
-    let mut stage = opened();
-    stage.typed("y").keys("ctrl-q");
-    assert!(kept(&mut stage).unwrap().unwrap().contains("Answers.y"));
-    // Taken back by hand there is nothing to keep.
-    let mut stage = opened();
-    stage.typed("z");
-    keep_now(&mut stage);
-    stage.keys("backspace");
-    keep_now(&mut stage);
-    assert_eq!(kept(&mut stage), Some(None));
-}
-
-#[test]
-fn a_new_agent_is_created_with_what_was_filled_in() {
-    let mut stage = at(Go::Agent(None));
-    stage.event(event(Msg::Tools(Ok(Json(json!([{ "slug": "http" }, { "slug": "shell" }]))))));
-    stage.keys("ctrl-s");
-    assert!(stage.shows("! This is needed.") && stage.called("agents.create") == 0, "{:#?}", stage.screen());
-    stage.typed("My Desk").keys("tab tab").typed("rehearsal:x").keys("tab tab f4 down enter tab tab").typed("0.2");
-    stage.state.places.agent.form.focus_on("tools");
-    stage.keys("f4 enter esc");
-    stage.state.places.agent.form.focus_on(PROMPT);
-    stage.typed("Be kind?").keys("enter").typed("Yes.");
-    assert!(stage.shows("Be kind?") && stage.shows("Yes."), "{:#?}", stage.screen());
-    let body = serde_json::to_value(fields::create(&place(&stage).form, None)).unwrap();
-    assert_eq!(
-        body,
-        json!({
-            "name": "My Desk", "llm": "rehearsal:x", "visibility": "tenant",
-            "config": { "temperature": 0.2, "tools": ["http"], "system_prompt": "Be kind?\nYes." },
-        })
-    );
-    stage.keys("ctrl-s");
-    assert_eq!(stage.called("agents.create"), 1);
-    let ticket = place(&stage).ticket;
-    stage.event(event(Msg::Created { ticket, reply: Err(StudioError::name_taken("my-desk")) }));
-    assert!(stage.shows("! Name 'my-desk' is not available."), "{:#?}", stage.screen());
-    stage.keys("ctrl-s");
-    let created = AgentCreated {
-        name: "my-desk".into(),
-        persisted: true,
-        source: "studio".into(),
-        file_path: None,
-        agent_id: "id".into(),
-        version: 1,
-        tenant: None,
-        warnings: vec!["Mind this.".into()],
-    };
-    kept(&mut stage);
-    stage.event(event(Msg::Created { ticket, reply: Ok(Json(created)) }));
-    assert!(stage.shows("'my-desk' is created. Mind this."));
-    assert_eq!(kept(&mut stage), Some(None));
-    assert_eq!(place(&stage).subject, Subject::Agent("my-desk".into()));
-}
-
-#[test]
-fn a_clone_takes_over_what_can_be() {
-    let mut stage = at(Go::Clone("desk".into()));
-    let mut like = item(3, "Be kind.");
-    like.definition.as_mut().unwrap().tools.push(json!({ "slug": "x" }));
-    read(&mut stage, like);
-    assert!(stage.shows("Not copied from 'desk': tools that are more than a name (1)."), "{:#?}", stage.screen());
-    stage.wait(60_000);
-    assert!(stage.shows("New agent like desk"), "{:#?}", stage.screen());
-    let body = serde_json::to_value(fields::create(&place(&stage).form, place(&stage).class.as_deref())).unwrap();
-    assert_eq!(
-        body,
-        json!({
-            "name": "desk-copy", "bot_class": "Agent", "llm": "anthropic:claude", "description": "Answers.",
-            "category": "general", "visibility": "private",
-            "config": { "temperature": 0.5, "tools": ["http", "desk"], "system_prompt": "Be kind." },
-        })
-    );
-    let mut stage = at(Go::Clone("desk".into()));
-    let mut hidden = item(3, "");
-    hidden.definition = None;
-    read(&mut stage, hidden);
-    assert!(stage.shows("Not copied from 'desk': prompt"));
 }
 
 #[test]
