@@ -256,6 +256,8 @@ actions! {
     CopyCode = "copy-code" Chat ["shift-y"] "" "Copy the code block.";
     Export = "export" Chat ["x"] "export" "Write the transcript to files, as Markdown and as JSON.";
     Sessions = "sessions" Chat ["s"] "sessions" "Show the sessions with this agent.";
+    AskAgain = "ask-again" Chat ["a"] "ask again" "Ask the selected question once more; without a selection the last one.";
+    Compare = "compare" Chat ["c"] "compare" "Ask another model the same, in a session of its own, and show both answers.";
     MoveOn = "move-on" Chat ["m"] "move on" "End the session and begin one on the agent's current version.";
     CallRan = "call-ran" Chat ["shift-r"] "" "Say that a call whose outcome is unknown has run.";
     CallNotRun = "call-not-run" Chat ["shift-d"] "" "Say that a call whose outcome is unknown has not run.";

@@ -5,7 +5,7 @@ mod draw;
 mod fields;
 mod keeping;
 mod kept;
-mod models;
+pub(super) mod models;
 mod saving;
 mod sharing;
 #[cfg(test)]

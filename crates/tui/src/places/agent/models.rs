@@ -8,7 +8,7 @@ const NO_KEY: &str = "no key here";
 
 /// The models of the catalogue.
 #[derive(Debug, Default)]
-pub(super) struct Models {
+pub(in crate::places) struct Models {
     /// Providers, and why they cannot be used; none = they can.
     providers: BTreeMap<String, Option<String>>,
     /// `provider:model`, those that can be used first.

@@ -26,6 +26,7 @@ impl Place {
             Focus::Transcript => self.act_transcript(action, ctx),
             Focus::Search => self.act_search(action, input),
             Focus::Sessions => self.act_sessions(action, ctx),
+            Focus::Compare => self.act_compare(action, ctx),
         }
     }
 
@@ -168,6 +169,8 @@ impl Place {
                 self.focus = Focus::Sessions;
                 self.ask_sessions(ctx);
             }
+            Action::AskAgain => self.ask_again(ctx),
+            Action::Compare => self.choose_comparison(ctx),
             Action::MoveOn => self.move_on(ctx),
             Action::CallRan => self.settle(true, ctx),
             Action::CallNotRun => self.settle(false, ctx),
@@ -231,7 +234,7 @@ impl Place {
         self.scroll_by(pages * page);
     }
 
-    fn in_sight(&self, item: usize) -> bool {
+    pub(super) fn in_sight(&self, item: usize) -> bool {
         let (first, last) = self.port.get().sight;
         (first..=last).contains(&item)
     }

@@ -1,10 +1,11 @@
 //! The chat with an agent: the transcript of a test session, and the composer.
 //!
 //! `transcript` folds the turns' logs into items, `paint` makes rows of an item, `view` draws those that are in sight, `talk`
-//! asks and follows the engine, `acts` takes the keys.
+//! asks and follows the engine, `acts` takes the keys, `compare` asks another model the same.
 
 mod acts;
 mod call;
+mod compare;
 mod composer;
 mod export;
 mod paint;
@@ -22,6 +23,7 @@ use crate::event::{Event, Ms};
 use crate::places;
 use crate::state::Ctx;
 use crate::unsaved;
+use compare::Compare;
 use composer::Composer;
 use contract::StudioError;
 use contract::ops::test::{AskAnswer, TestEnded, TestSessions, TestTranscript};
@@ -98,6 +100,8 @@ pub enum Msg {
     },
     /// What the person saved in their editor.
     Edited(Result<String, String>),
+    /// For a comparison with another model.
+    Compare(compare::News),
     /// The transcript for the files.
     Export {
         /// Of which agent.
@@ -119,6 +123,7 @@ enum Focus {
     Transcript,
     Search,
     Sessions,
+    Compare,
 }
 
 /// Where the window over the transcript stands.
@@ -167,6 +172,9 @@ pub struct Place {
     port: Cell<Port>,
     search: Search,
     sessions: Sessions,
+    compare: Option<Compare>,
+    /// Counts comparisons.
+    comparisons: u64,
     loading: bool,
     /// Why nothing could be read.
     fault: Option<StudioError>,
@@ -199,7 +207,7 @@ impl Place {
         match self.focus {
             Focus::Composer => vec![Context::Composer, Context::Text],
             Focus::Transcript => vec![Context::Chat],
-            Focus::Search | Focus::Sessions => vec![Context::Layer],
+            Focus::Search | Focus::Sessions | Focus::Compare => vec![Context::Layer],
         }
     }
 
@@ -214,6 +222,7 @@ impl Place {
             // The same key stops what runs, and leaves when nothing does.
             Action::Interrupt if !self.is_busy() => "back",
             Action::Undo if self.composer.is_empty() => "",
+            Action::LayerEnter if self.focus == Focus::Compare => "",
             _ => info.label,
         }
     }
@@ -241,6 +250,7 @@ impl Place {
 
     /// Lets go of what is shown; what is typed or queued stays the agent's draft.
     fn leave(&mut self, ctx: &mut Ctx<'_>) {
+        self.end_comparison(ctx);
         self.queue_back();
         if let Some(text) = self.transcript.take_back().filter(|_| self.asked) {
             // Whether the engine has these words cannot be known any more; the transcript will show it.

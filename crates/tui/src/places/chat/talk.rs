@@ -2,7 +2,7 @@
 
 use super::{Focus, Msg, Place, Scroll, event, export};
 use crate::effect::{Effect, call};
-use crate::event::Ms;
+use crate::event::{Event, Ms};
 use crate::places::Go;
 use crate::state::Ctx;
 use client::{Client, Engine, Request, Serve};
@@ -19,7 +19,34 @@ pub(super) const WATCH: &str = "chat";
 /// How long to wait before a broken stream is taken up again, at first and at most.
 const AGAIN_MS: (Ms, Ms) = (1_000, 30_000);
 
-/// A stream of a turn as events of the chat. Its end is told too.
+/// A stream of a turn as events. Its end is told too.
+pub(super) fn stream<O>(
+    client: Client,
+    path: O::Path,
+    query: O::Query,
+    body: O::Body,
+    tell: impl Fn(contract::Result<Watched>) -> Event + Clone + Send + 'static,
+    end: Event,
+) -> BoxStream<'static, Event>
+where
+    O: Operation<Reply = Events<Watched>>,
+    O::Path: Send,
+    Engine: Serve<O>,
+{
+    let asked = async move { client.call::<O>(Request { path, query, body }).await };
+    stream::once(asked)
+        .flat_map(move |reply| {
+            let tell = tell.clone();
+            match reply {
+                Ok(Events(events)) => events.map(move |(_, what)| tell(Ok(what))).boxed(),
+                Err(error) => stream::iter([tell(Err(error))]).boxed(),
+            }
+        })
+        .chain(stream::once(async move { end }))
+        .boxed()
+}
+
+/// The same, watched as the turn of the chat.
 fn watch<O>(watch: u64, path: O::Path, query: O::Query, body: O::Body) -> Effect
 where
     O: Operation<Reply = Events<Watched>>,
@@ -27,16 +54,7 @@ where
     Engine: Serve<O>,
 {
     let tell = move |what| event(Msg::Watched { watch, what: Box::new(what) });
-    let run = move |client: Client| -> BoxStream<'static, _> {
-        let asked = async move { client.call::<O>(Request { path, query, body }).await };
-        stream::once(asked)
-            .flat_map(move |reply| match reply {
-                Ok(Events(events)) => events.map(move |(_, what)| tell(Ok(what))).boxed(),
-                Err(error) => stream::iter([tell(Err(error))]).boxed(),
-            })
-            .chain(stream::once(async move { event(Msg::WatchEnded { watch }) }))
-            .boxed()
-    };
+    let run = move |client: Client| stream::<O>(client, path, query, body, tell, event(Msg::WatchEnded { watch }));
     Effect::Watch { key: WATCH.into(), run: Box::new(run) }
 }
 
@@ -241,6 +259,7 @@ impl Place {
                 Ok(json) => write_files(&agent, &json.0, ctx),
                 Err(error) => ctx.complain(error.message),
             },
+            Msg::Compare(news) => self.compared(news, ctx),
             // Late answers for what is no longer shown.
             _ => {}
         }

@@ -107,6 +107,7 @@ pub struct Turn {
     sent: Option<Ms>,
     first_ms: Option<Ms>,
     spoke: bool,
+    model: String,
 }
 
 /// The transcript.
@@ -150,6 +151,11 @@ impl Transcript {
     /// The id of an item's turn.
     pub fn turn_id(&self, item: usize) -> Option<&str> {
         self.turns.get(self.items.get(item)?.turn)?.id.as_deref()
+    }
+
+    /// The model that a turn asked; empty = it is not known.
+    pub fn model_of(&self, turn: usize) -> &str {
+        self.turns.get(turn).map_or("", |turn| turn.model.as_str())
     }
 
     /// Forgets everything; ids go on counting.
@@ -246,6 +252,7 @@ impl Transcript {
             sent,
             first_ms: None,
             spoke: false,
+            model: String::new(),
         });
     }
 
@@ -325,8 +332,9 @@ impl Transcript {
         }
         let first_item = turn.first_item;
         match &entry.event {
-            TurnEvent::Started { text, .. } => {
+            TurnEvent::Started { text, model, .. } => {
                 turn.started = Some(entry.at);
+                turn.model.clone_from(model);
                 match self.items.get_mut(first_item) {
                     Some(item) => {
                         if item.kind != Kind::Person(text.clone()) {

@@ -1,6 +1,7 @@
 //! The chat on screen. Only what is in sight is painted, and what was painted is kept by item, width and theme, so that a key
 //! and a piece of a stream cost the same however long the transcript is.
 
+use super::compare;
 use super::paint::{Look, Painted, seconds};
 use super::search::{hits_in, mark};
 use super::{Focus, Place, Port, Scroll};
@@ -35,6 +36,7 @@ struct Slot {
 #[derive(Default)]
 pub struct View {
     slots: Vec<Slot>,
+    compare: compare::View,
     /// How many rows were painted so far.
     pub painted: usize,
 }
@@ -152,7 +154,12 @@ impl Place {
         ])
         .areas(area);
         self.draw_head(state, head, frame);
-        self.draw_transcript(state, view, body, frame);
+        match &self.compare {
+            Some(compare) if self.focus == Focus::Compare => {
+                compare.draw(state, &mut view.places.chat.compare, body, frame);
+            }
+            _ => self.draw_transcript(state, view, body, frame),
+        }
         view.cursor = self.draw_status(state, status, frame);
         self.draw_queue(state, queue, frame);
         let sign = Rect { width: edge, height: composer.height.min(1), ..composer };
@@ -244,6 +251,16 @@ impl Place {
         let theme = &state.theme;
         if self.focus == Focus::Search {
             return self.search.line.draw(frame, area, "/ ", theme.text);
+        }
+        if let Some(compare) = self.compare.as_ref().filter(|_| self.focus == Focus::Compare) {
+            let close = state.keymap.hint(Action::LayerClose);
+            let more = match compare.below() {
+                0 => String::new(),
+                below => format!("{} {below} more below  ", state.keymap.hint(Action::LayerDown)),
+            };
+            let text = format!("{more}{close} closes, and stops what still runs there");
+            frame.render_widget(Line::styled(text, theme.dim), area);
+            return None;
         }
         let mut spans = Vec::new();
         let mut say = |text: String, style| spans.push(Span::styled(format!("{text}  "), style));
