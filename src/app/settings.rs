@@ -435,7 +435,7 @@ mod tests {
         let file = "[workbench]\ntheme = 'light'\n[workbench.keys]\nquit = ['ctrl-x']\n";
         let settings = load(file, &[("ASTUDIO_WORKBENCH_MOUSE", "true")], &["workbench.reduced_motion=true"]).unwrap();
         let workbench = settings.workbench;
-        assert_eq!(workbench.theme, tui::theme::ThemeName::Light);
+        assert_eq!(workbench.theme, tui::theme::ThemeName::Light.into());
         assert!(workbench.mouse && workbench.reduced_motion);
         assert_eq!(workbench.keys["quit"], ["ctrl-x"]);
         assert!(load("[workbench]\ntheme = 'pink'\n", &[], &[]).unwrap_err().message.contains("line 2, `theme`"));

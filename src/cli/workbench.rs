@@ -10,6 +10,7 @@ use std::io::IsTerminal as _;
 use std::sync::Arc;
 use std::time::Duration;
 use tui::keymap::Keymap;
+use tui::theme::ThemeSetting;
 
 /// How long turns have to come to a safe place before the program ends. What is cut off then is taken up again later.
 const SAFE_PLACE: Duration = Duration::from_secs(20);
@@ -31,6 +32,10 @@ pub async fn run(app: &App, client: Client, places: &Places, settings: &Settings
     log.keep_in(&places.home);
     let profile = profile(&client).await;
     let host = Arc::new(Workbench::new(app, places, settings, log));
+    if let ThemeSetting::File(file) = &settings.workbench.theme {
+        let theme = tui::Host::own_theme(host.as_ref(), file);
+        theme.map_err(|why| Failure::Studio(StudioError::new(Code::InvalidConfig, 422, why)))?;
+    }
     tracing::info!("the workbench begins");
     let left = tui::run(tui::Options { client, profile, host }).await;
     tracing::info!("the workbench ends");

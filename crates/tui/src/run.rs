@@ -6,7 +6,7 @@ use crate::event::{Event, Ms};
 use crate::keymap::Keymap;
 use crate::state::{State, Toast};
 use crate::terminal::{Terminal, millis};
-use crate::theme::ThemeName;
+use crate::theme::{Theme, ThemeSetting};
 use crate::view::View;
 use crate::{clipboard, unsaved};
 use async_trait::async_trait;
@@ -14,7 +14,7 @@ use client::Client;
 use futures_util::StreamExt;
 use std::collections::{BTreeSet, HashMap};
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::mpsc;
@@ -58,6 +58,11 @@ pub trait Host: Send + Sync {
     /// # Errors
     /// Why it could not be written.
     fn save_settings(&self, settings: &TuiSettings) -> Result<String, String>;
+    /// The person's own theme, from the file that the setting names.
+    ///
+    /// # Errors
+    /// Why it cannot be used, by the file and its line.
+    fn own_theme(&self, file: &Path) -> Result<Theme, String>;
     /// Waits until something in the home changed; returns at once for changes since the last call. Ends never for an engine
     /// elsewhere.
     async fn rung(&self);
@@ -72,7 +77,7 @@ pub trait Host: Send + Sync {
 #[serde(default, deny_unknown_fields)]
 pub struct TuiSettings {
     /// Colours.
-    pub theme: ThemeName,
+    pub theme: ThemeSetting,
     /// Capture the mouse.
     pub mouse: bool,
     /// Nothing moves that need not.
@@ -94,17 +99,22 @@ pub struct Options {
 /// Runs the workbench until the person leaves.
 ///
 /// # Errors
-/// There is no terminal, or it is lost; keys in the settings that conflict.
+/// There is no terminal, or it is lost; keys in the settings that conflict, a theme that cannot be used.
 pub async fn run(options: Options) -> io::Result<()> {
     let began = Instant::now();
     let settings = options.host.settings();
     let keymap = Keymap::new(&settings.keys).map_err(|faults| io::Error::other(faults.join("\n")))?;
+    let own_theme = match &settings.theme {
+        ThemeSetting::File(file) => Some(options.host.own_theme(file).map_err(io::Error::other)?),
+        ThemeSetting::Named(_) => None,
+    };
     let no_colour = std::env::var_os("NO_COLOR").is_some_and(|v| !v.is_empty());
     let (input_sender, inputs) = mpsc::unbounded_channel();
     let (sender, events) = mpsc::unbounded_channel();
     let terminal = Terminal::take(began, input_sender)?;
-    let (mut state, mut effects) = State::new(options.profile, keymap, settings.theme, terminal.size()?);
+    let (mut state, mut effects) = State::new(options.profile, keymap, terminal.size()?);
     state.no_colour = no_colour;
+    state.own_theme = own_theme;
     state.apply(&settings, &mut effects);
     let mut driver = Driver {
         began,

@@ -6,7 +6,7 @@ use crate::event::{Event, Input, Ms, What};
 use crate::keymap::{Key, Keymap};
 use crate::layers::{Layer, Layers};
 use crate::places::{PlaceId, Places};
-use crate::theme::{Theme, ThemeName};
+use crate::theme::{Theme, ThemeName, ThemeSetting};
 use crate::{Profile, TuiSettings, layers, places};
 use contract::StudioError;
 use contract::ops::me::{GetMe, Me};
@@ -114,6 +114,8 @@ pub struct State {
     pub keymap: Keymap,
     /// The colours.
     pub theme: Theme,
+    /// The person's own colours, if the settings name a file with some.
+    pub own_theme: Option<Theme>,
     /// Whether the mouse is captured.
     pub mouse: bool,
     /// Whether the terminal is in front.
@@ -133,7 +135,7 @@ pub struct State {
 
 impl State {
     /// The state at the beginning, and what is to be done first.
-    pub fn new(profile: Profile, keymap: Keymap, theme: ThemeName, size: (u16, u16)) -> (Self, Vec<Effect>) {
+    pub fn new(profile: Profile, keymap: Keymap, size: (u16, u16)) -> (Self, Vec<Effect>) {
         let start = if profile.fresh { PlaceId::Welcome } else { PlaceId::Agents };
         let mut state = Self {
             profile,
@@ -146,7 +148,8 @@ impl State {
             layers: Layers::default(),
             toasts: Vec::new(),
             keymap,
-            theme: Theme::of(theme),
+            theme: Theme::of(ThemeName::default()),
+            own_theme: None,
             mouse: false,
             focused: true,
             still: false,
@@ -213,7 +216,11 @@ impl State {
         if let Ok(keymap) = Keymap::new(&settings.keys) {
             self.keymap = keymap;
         }
-        self.theme = Theme::of(if self.no_colour { ThemeName::Plain } else { settings.theme });
+        self.theme = match (&settings.theme, self.own_theme) {
+            _ if self.no_colour => Theme::of(ThemeName::Plain),
+            (ThemeSetting::Named(name), _) => Theme::of(*name),
+            (ThemeSetting::File(_), own) => own.unwrap_or_else(|| Theme::of(ThemeName::default())),
+        };
         self.still = settings.reduced_motion;
         // The key that takes the mouse or lets it go counts until the setting is changed.
         if self.mouse_setting != settings.mouse {
@@ -412,7 +419,8 @@ impl State {
 
     /// The sign-in changed: everything is read anew.
     pub fn become_other(&mut self, profile: Profile) -> Vec<Effect> {
-        let (mut fresh, effects) = State::new(profile, self.keymap.clone(), self.theme.name, self.size);
+        let (mut fresh, effects) = State::new(profile, self.keymap.clone(), self.size);
+        (fresh.theme, fresh.own_theme) = (self.theme, self.own_theme);
         fresh.now = self.now;
         fresh.mouse = self.mouse;
         fresh.mouse_setting = self.mouse_setting;

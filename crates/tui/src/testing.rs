@@ -6,7 +6,6 @@ use crate::effect::Effect;
 use crate::event::{Event, Input, Ms, What};
 use crate::keymap::{Key, Keymap};
 use crate::state::State;
-use crate::theme::ThemeName;
 use crate::view::View;
 use crate::{Profile, draw};
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
@@ -37,7 +36,7 @@ impl Stage {
     pub fn new(width: u16, height: u16) -> Self {
         let profile = Profile { engine: "embedded".into(), fresh: false };
         let keymap = Keymap::new(&std::collections::BTreeMap::new()).unwrap();
-        let (state, effects) = State::new(profile, keymap, ThemeName::Dark, (width, height));
+        let (state, effects) = State::new(profile, keymap, (width, height));
         let terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
         let mut stage =
             Self { state, view: View::default(), effects: Vec::new(), now: 10_000, terminal, wakes: Vec::new() };

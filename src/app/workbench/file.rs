@@ -27,7 +27,7 @@ pub(super) fn save(path: &Path, before: &TuiSettings, now: &TuiSettings) -> Resu
     };
     let mut wanted = Settings::parse(&text).map_err(|why| format!("the settings file has a fault: {why}"))?.workbench;
     if now.theme != before.theme {
-        wanted.theme = now.theme;
+        wanted.theme.clone_from(&now.theme);
     }
     if now.mouse != before.mouse {
         wanted.mouse = now.mouse;
@@ -182,7 +182,7 @@ mod tests {
     fn wanted(theme: ThemeName, mouse: bool, keys: &[(&str, &[&str])]) -> TuiSettings {
         let keys =
             keys.iter().map(|(id, keys)| ((*id).into(), keys.iter().map(|key| (*key).into()).collect())).collect();
-        TuiSettings { theme, mouse, reduced_motion: false, keys }
+        TuiSettings { theme: theme.into(), mouse, reduced_motion: false, keys }
     }
 
     #[test]
@@ -287,7 +287,10 @@ filter = \"warn\"
         let now = wanted(ThemeName::Light, true, &[]);
         save(&path, &before, &now).unwrap();
         assert_eq!(fs::read_to_string(&path).unwrap(), "[workbench]\ntheme = \"light\"\n");
-        assert_eq!(Settings::load(Some(&path), std::iter::empty(), &[]).unwrap().workbench.theme, ThemeName::Light);
+        assert_eq!(
+            Settings::load(Some(&path), std::iter::empty(), &[]).unwrap().workbench.theme,
+            ThemeName::Light.into()
+        );
         fs::write(&path, "[turn]\nstepz = 1\n").unwrap();
         assert!(save(&path, &before, &now).unwrap_err().contains("stepz"));
         assert_eq!(fs::read_to_string(&path).unwrap(), "[turn]\nstepz = 1\n");

@@ -17,9 +17,10 @@ use contract::ops::agents::ListAgents;
 use contract::ops::common::Page;
 use contract::wire::{NoBody, NoPath};
 use engine::{Caller, Engine};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use store::bell::Waiter;
+use tui::theme::Theme;
 use tui::{FoundModel, Profile, TuiSettings};
 
 /// The program around the workbench.
@@ -87,6 +88,13 @@ impl tui::Host for Workbench {
         let before = std::mem::replace(&mut *now, settings.clone());
         file::save(&path, &before, settings)?;
         Ok(path.display().to_string())
+    }
+
+    fn own_theme(&self, file: &Path) -> Result<Theme, String> {
+        let beside = self.places.config.as_deref().and_then(Path::parent).unwrap_or(&self.places.home);
+        let text = std::fs::read_to_string(beside.join(file))
+            .map_err(|error| format!("The theme {} cannot be read ({}).", file.display(), error.kind()))?;
+        Theme::read(&text).map_err(|why| format!("The theme {} has a fault in {why}", file.display()))
     }
 
     async fn rung(&self) {

@@ -7,7 +7,7 @@ use crate::event::{Event, Input};
 use crate::keymap::{Key, Keymap};
 use crate::layers::{Layer, Press};
 use crate::state::{Ctx, State};
-use crate::theme::ThemeName;
+use crate::theme::{ThemeName, ThemeSetting};
 use crate::widgets::{Line as LineInput, filter_input, keep_in_sight, list_move};
 use crate::{TuiSettings, places};
 use ratatui::Frame;
@@ -20,6 +20,8 @@ use text::Safe;
 #[derive(Default)]
 pub struct Place {
     settings: Option<TuiSettings>,
+    /// The theme file that the settings named when they were read.
+    own_theme: Option<ThemeSetting>,
     selected: usize,
     filter: LineInput,
     typing: bool,
@@ -100,17 +102,18 @@ impl Place {
     pub fn act(&mut self, action: Action, _: &Input, ctx: &mut Ctx<'_>) {
         let rows = self.rows();
         let row = rows.get(self.selected).copied();
+        let own = self.own_theme.clone();
         match (action, row) {
             (Action::ChangeSetting, Some(Row::Keys(info))) => press(info, false, ctx),
             (Action::AddKeyFor, Some(Row::Keys(info))) => press(info, true, ctx),
             (Action::ChangeSetting, Some(row)) => self.change(ctx, |settings| match row {
-                Row::Theme => settings.theme = next(settings.theme),
+                Row::Theme => settings.theme = next(&settings.theme, own.as_ref()),
                 Row::Mouse => settings.mouse = !settings.mouse,
                 Row::Motion => settings.reduced_motion = !settings.reduced_motion,
                 Row::Keys(_) => {}
             }),
             (Action::DefaultSetting, Some(row)) => self.change(ctx, |settings| match row {
-                Row::Theme => settings.theme = ThemeName::default(),
+                Row::Theme => settings.theme = ThemeSetting::default(),
                 Row::Mouse => settings.mouse = false,
                 Row::Motion => settings.reduced_motion = false,
                 Row::Keys(info) => _ = settings.keys.remove(info.id),
@@ -140,7 +143,10 @@ impl Place {
     /// Takes a message.
     pub fn update(&mut self, msg: Msg, ctx: &mut Ctx<'_>) {
         match msg {
-            Msg::Read(settings) => self.settings = Some(settings),
+            Msg::Read(settings) => {
+                self.own_theme = matches!(settings.theme, ThemeSetting::File(_)).then(|| settings.theme.clone());
+                self.settings = Some(settings);
+            }
             Msg::Saved(said) => {
                 self.saving = false;
                 match said {
@@ -263,9 +269,9 @@ fn told(row: &Row, settings: &TuiSettings, state: &State) -> (String, String, St
     let yes = |on: bool| if on { "yes" } else { "no" }.to_owned();
     match row {
         Row::Theme => {
-            let name = format!("{:?}", settings.theme).to_lowercase();
-            let note = if state.no_colour { "NO_COLOR: stays plain" } else { "dark, light, plain" };
-            ("theme".into(), name, note.into())
+            let note =
+                if state.no_colour { "NO_COLOR: stays plain" } else { "dark, light, plain; a file in config.toml" };
+            ("theme".into(), Safe::clean(&settings.theme.name()).to_string(), note.into())
         }
         Row::Mouse => ("mouse".into(), yes(settings.mouse), "taken from the terminal".into()),
         Row::Motion => ("reduced-motion".into(), yes(settings.reduced_motion), "nothing moves needlessly".into()),
@@ -278,11 +284,13 @@ fn told(row: &Row, settings: &TuiSettings, state: &State) -> (String, String, St
     }
 }
 
-fn next(theme: ThemeName) -> ThemeName {
+/// The theme after this one; the person's own, where there is one, comes after the built-in ones.
+fn next(theme: &ThemeSetting, own: Option<&ThemeSetting>) -> ThemeSetting {
     match theme {
-        ThemeName::Dark => ThemeName::Light,
-        ThemeName::Light => ThemeName::Plain,
-        ThemeName::Plain => ThemeName::Dark,
+        ThemeSetting::Named(ThemeName::Dark) => ThemeName::Light.into(),
+        ThemeSetting::Named(ThemeName::Light) => ThemeName::Plain.into(),
+        ThemeSetting::Named(ThemeName::Plain) => own.cloned().unwrap_or_default(),
+        ThemeSetting::Named(ThemeName::Own) | ThemeSetting::File(_) => ThemeSetting::default(),
     }
 }
 
@@ -341,6 +349,26 @@ mod tests {
         assert_eq!(hosts(&stage), before + 2);
         stage.event(event(Msg::Saved(Err("The disk is full.".into()))));
         assert!(stage.shows("not written: The disk is full."));
+    }
+
+    #[test]
+    fn a_theme_of_ones_own_comes_after_the_built_in_ones() {
+        let mut stage = Stage::new(100, 30);
+        let own = crate::theme::Theme::read("[styles]\naccent = { fg = 'magenta' }\n").unwrap();
+        stage.state.own_theme = Some(own);
+        let settings = TuiSettings { theme: ThemeSetting::File("night.toml".into()), ..TuiSettings::default() };
+        stage.state.apply(&settings, &mut Vec::new());
+        assert_eq!(stage.state.theme, own);
+        stage.keys("alt-6");
+        stage.event(event(Msg::Read(settings)));
+        assert!(stage.shows("night.toml"), "{:#?}", stage.screen());
+        stage.keys("enter");
+        assert_eq!(stage.state.theme.name, ThemeName::Dark);
+        stage.keys("enter enter enter");
+        assert_eq!(stage.state.theme, own);
+        stage.state.no_colour = true;
+        stage.keys("enter enter enter enter");
+        assert_eq!(stage.state.theme.name, ThemeName::Plain, "NO_COLOR counts for it too");
     }
 
     #[test]

@@ -59,7 +59,11 @@ fn the_last_question_or_the_selected_one_is_asked_once_more() {
 #[test]
 fn two_answers_stand_side_by_side_where_there_is_room() {
     let mut stage = comparing(140, 24);
-    assert!(stage.shows("rehearsal:x") && stage.shows("rehearsal:faq") && stage.shows("· working"), "{:#?}", stage.screen());
+    assert!(
+        stage.shows("rehearsal:x") && stage.shows("rehearsal:faq") && stage.shows("· working"),
+        "{:#?}",
+        stage.screen()
+    );
     watched(&mut stage, Watched::Turn { turn: "o1".into(), session: "compare-1".into() });
     watched(&mut stage, Watched::Text { text: "zwei".into() });
     let both = stage.screen().into_iter().find(|line| line.contains("due")).unwrap();
