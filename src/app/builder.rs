@@ -16,6 +16,7 @@ use trust::vault::Vault;
 pub(super) const OWN_TENANT: &str = "local";
 
 /// The program over its home.
+#[derive(Clone)]
 pub struct App {
     /// The engine.
     pub engine: Engine,

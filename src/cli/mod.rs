@@ -20,6 +20,7 @@ mod migrate;
 mod output;
 mod pages;
 mod people;
+mod plain;
 mod serve;
 mod sessions;
 mod table;
@@ -96,6 +97,9 @@ struct Global {
     /// Speak for another user of this home
     #[arg(long = "as", global = true, env = "ASTUDIO_AS", hide_env_values = true, value_name = "USER[@TENANT]")]
     speak_as: Option<String>,
+    /// The workbench line by line, for screen readers and terminals that can do no more
+    #[arg(long, global = true, conflicts_with = "json")]
+    plain: bool,
     /// Change a setting for this call, such as turn.steps=4; may be repeated
     #[arg(long, global = true, value_name = "KEY=VALUE")]
     set: Vec<String>,
@@ -216,8 +220,9 @@ fn misread(error: &clap::Error) -> ExitCode {
 fn run(args: Args, out: Output) -> Outcome {
     let Args { global, command } = args;
     let terminal = workbench::has_terminal(&out);
+    let plain = global.plain || workbench::has_plain_terminal(&out);
     match &command {
-        None if !terminal => {
+        None if !terminal && !plain => {
             out.answer(&serde_json::json!({ "help": FIRST_STEPS }), |out| out.piece(FIRST_STEPS))?;
             return Ok(Exit::Done);
         }
@@ -229,27 +234,33 @@ fn run(args: Args, out: Output) -> Outcome {
         Some(Command::Api(api::ApiArgs { command: None | Some(api::Command::List) })) => return api::list(&out),
         _ => {}
     }
-    // What the workbench owns the terminal for, nothing else may write to.
     let opens = match &command {
         None => true,
-        Some(Command::Demo(args)) => terminal && args.opens(),
+        Some(Command::Demo(args)) => (terminal || plain) && args.opens(),
         Some(_) => false,
     };
-    let again = again(&global);
+    let again = if opens && plain { "type:".to_owned() } else { again(&global) };
+    let out = if opens && plain { out.together() } else { out };
     let places = Places::find(global.home, global.config)?;
     let settings = Settings::load(places.config.as_deref(), variables(), &global.set)?;
-    let log = opens.then(Log::default);
+    // What the workbench owns the terminal for, nothing else may write to.
+    let log = (opens && !plain).then(Log::default);
+    let face = match (&log, opens) {
+        (Some(log), _) => Face::Screen(log.clone()),
+        (None, true) => Face::Plain,
+        (None, false) => Face::None,
+    };
     let filter = match &command {
         Some(Command::Serve(_)) => SERVER_FILTER,
         // On a screen of its own the log disturbs nobody.
-        _ if opens => WORKBENCH_FILTER,
+        _ if log.is_some() => WORKBENCH_FILTER,
         _ => &settings.log.filter,
     };
-    start_log(&settings.log, filter, log.clone())?;
+    start_log(&settings.log, filter, log)?;
     let bare = Bare { out, places, settings, speak_as: global.speak_as };
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     let runtime = Ending(Some(runtime));
-    runtime.block_on(dispatch(bare, again, command, log))
+    runtime.block_on(dispatch(bare, again, command, face))
 }
 
 /// Ends the runtime in bounded time on every way out, a panic too: a task that never yields would keep the process for ever.
@@ -270,7 +281,7 @@ impl Drop for Ending {
     }
 }
 
-async fn dispatch(bare: Bare, again: String, command: Option<Command>, log: Option<Log>) -> Outcome {
+async fn dispatch(bare: Bare, again: String, command: Option<Command>, face: Face) -> Outcome {
     let command = match command {
         Some(Command::Migrate(command)) => return migrate::run(&bare, command).await,
         Some(Command::Doctor) => return doctor::run(&bare).await,
@@ -281,16 +292,13 @@ async fn dispatch(bare: Bare, again: String, command: Option<Command>, log: Opti
     let app = app::open(&places, &settings).await?;
     let caller = app.caller(speak_as.as_deref())?;
     let ctx = Ctx { out, client: Client::local(app.engine.clone(), caller), app, again };
-    let outcome = act(&ctx, command, &places, &settings, log).await;
+    let outcome = act(&ctx, command, &places, &settings, face).await;
     workbench::leave(&ctx.out, &ctx.app).await;
     outcome
 }
 
-async fn act(ctx: &Ctx, command: Option<Command>, places: &Places, settings: &Settings, log: Option<Log>) -> Outcome {
-    let Some(command) = command else {
-        let log = log.unwrap_or_default();
-        return workbench::run(&ctx.app, ctx.client.clone(), places, settings, log).await;
-    };
+async fn act(ctx: &Ctx, command: Option<Command>, places: &Places, settings: &Settings, face: Face) -> Outcome {
+    let Some(command) = command else { return open(ctx, ctx.client.clone(), places, settings, face).await };
     match command {
         Command::Agents(command) => agents::run(ctx, command).await,
         Command::Ask(args) => ask::run(ctx, args).await,
@@ -308,10 +316,7 @@ async fn act(ctx: &Ctx, command: Option<Command>, places: &Places, settings: &Se
         Command::Audit(command) => audit::run(ctx, command).await,
         Command::Demo(args) => {
             let client = demo::run(ctx, args).await?;
-            match log {
-                Some(log) => workbench::run(&ctx.app, client, places, settings, log).await,
-                None => Ok(Exit::Done),
-            }
+            open(ctx, client, places, settings, face).await
         }
         Command::Api(api::ApiArgs { command: Some(api::Command::Call(args)) }) => api::call(ctx, args).await,
         Command::Api(api::ApiArgs { command: Some(api::Command::Batch) }) => api::batch(ctx).await,
@@ -322,6 +327,28 @@ async fn act(ctx: &Ctx, command: Option<Command>, places: &Places, settings: &Se
         Command::Man => pages::man(&ctx.out),
         Command::Docs(page) => pages::docs(&ctx.out, &page),
         Command::ResetTerminal => terminal::reset(&ctx.out),
+    }
+}
+
+/// What is opened, and how it looks.
+enum Face {
+    /// Nothing: a command says what it has to say.
+    None,
+    /// The workbench on the whole screen, with the log in it.
+    Screen(Log),
+    /// The workbench line by line.
+    Plain,
+}
+
+/// Opens the workbench as this client.
+async fn open(ctx: &Ctx, client: Client, places: &Places, settings: &Settings, face: Face) -> Outcome {
+    match face {
+        Face::None => Ok(Exit::Done),
+        Face::Screen(log) => workbench::run(&ctx.app, client, places, settings, log).await,
+        Face::Plain => {
+            let ctx = Ctx { out: ctx.out, client, app: ctx.app.clone(), again: ctx.again.clone() };
+            plain::run(&ctx).await
+        }
     }
 }
 

@@ -14,6 +14,8 @@ use text::Safe;
 #[derive(Clone, Copy, Debug)]
 pub struct Output {
     json: bool,
+    /// Whether notes and errors go where everything goes.
+    together: bool,
     colour_out: bool,
     colour_err: bool,
 }
@@ -25,9 +27,15 @@ impl Output {
             || std::env::var_os("TERM").is_some_and(|v| v == "dumb");
         Self {
             json,
+            together: false,
             colour_out: !plain && io::stdout().is_terminal(),
             colour_err: !plain && io::stderr().is_terminal(),
         }
+    }
+
+    /// The same as one stream without colours, in the order in which things are said.
+    pub fn together(self) -> Self {
+        Self { together: true, colour_out: false, colour_err: false, ..self }
     }
 
     /// Whether JSON is wanted.
@@ -82,7 +90,7 @@ impl Output {
 
     /// A line for the person beside the answer. A closed stderr is nobody's concern.
     pub fn note(&self, text: &str) {
-        let _ = writeln!(io::stderr().lock(), "{}", Safe::clean_lines(text));
+        let _ = self.aside(&Safe::clean_lines(text));
     }
 
     /// Says what went wrong.
@@ -106,14 +114,19 @@ impl Output {
         }
     }
 
+    fn aside(&self, line: &str) -> io::Result<()> {
+        if self.together {
+            let mut out = io::stdout().lock();
+            writeln!(out, "{line}")?;
+            return out.flush();
+        }
+        writeln!(io::stderr().lock(), "{line}")
+    }
+
     fn error_line(&self, message: &str) {
         let message = Safe::clean_lines(message);
-        let mut err = io::stderr().lock();
-        let _ = if self.colour_err {
-            writeln!(err, "\x1b[1;31merror:\x1b[0m {message}")
-        } else {
-            writeln!(err, "error: {message}")
-        };
+        let mark = if self.colour_err { "\x1b[1;31merror:\x1b[0m" } else { "error:" };
+        let _ = self.aside(&format!("{mark} {message}"));
     }
 }
 

@@ -16,7 +16,7 @@ use std::collections::BTreeSet;
 use tokio::signal::unix::{SignalKind, signal};
 
 /// What a watcher has seen.
-struct Watcher<'a> {
+pub(super) struct Watcher<'a> {
     ctx: &'a Ctx,
     /// Id of the turn, once it is known.
     turn: Option<String>,
@@ -32,8 +32,7 @@ struct Watcher<'a> {
 
 /// Watches a turn until it ends; with `no_wait` until it needs a person.
 pub async fn watch(ctx: &Ctx, events: Events<Watched>, no_wait: bool) -> Outcome {
-    let mut watcher =
-        Watcher { ctx, turn: None, streamed: false, mid_line: false, told: BTreeSet::new(), waiting: false };
+    let mut watcher = Watcher::new(ctx);
     let Events(mut stream) = events;
     let mut interrupts = signal(SignalKind::interrupt())?;
     let mut interrupted = false;
@@ -99,8 +98,16 @@ fn standing(ctx: &Ctx, answer: &AskAnswer) -> Exit {
     }
 }
 
+impl<'a> Watcher<'a> {
+    /// A watcher who has seen nothing yet.
+    pub fn new(ctx: &'a Ctx) -> Self {
+        Self { ctx, turn: None, streamed: false, mid_line: false, told: BTreeSet::new(), waiting: false }
+    }
+}
+
 impl Watcher<'_> {
-    async fn see(&mut self, seen: Watched) -> Result<(), Failure> {
+    /// Tells what was seen.
+    pub async fn see(&mut self, seen: Watched) -> Result<(), Failure> {
         match seen {
             Watched::Turn { turn, .. } => self.turn = Some(turn),
             Watched::Text { text } => {
@@ -175,7 +182,8 @@ impl Watcher<'_> {
         Ok(())
     }
 
-    fn end_line(&mut self) -> Result<(), Failure> {
+    /// Ends the line in which the answer is.
+    pub fn end_line(&mut self) -> Result<(), Failure> {
         if std::mem::take(&mut self.mid_line) {
             self.ctx.out.piece("\n")?;
         }
@@ -208,7 +216,8 @@ impl Watcher<'_> {
         Ok(())
     }
 
-    fn unknown(&mut self, ordinal: u32) {
+    /// Tells of a call whose outcome is unknown, once.
+    pub fn unknown(&mut self, ordinal: u32) {
         let turn = self.turn.clone().unwrap_or_default();
         if self.told.insert(format!("{turn}/{ordinal}")) {
             self.tell(&format!(
@@ -219,7 +228,7 @@ impl Watcher<'_> {
     }
 
     /// Asks for the end of the turn; answers whether there was one to end.
-    fn interrupt(&self) -> bool {
+    pub fn interrupt(&self) -> bool {
         let Some(turn) = self.turn.clone() else { return false };
         self.tell("interrupting; Ctrl-C again leaves at once");
         let client = self.ctx.client.clone();

@@ -19,8 +19,20 @@ const SAYS_WHY: Duration = Duration::from_millis(400);
 
 /// Whether there is a terminal that the workbench can have.
 pub fn has_terminal(out: &Output) -> bool {
-    let dumb = std::env::var_os("TERM").is_none_or(|term| term.is_empty() || term == "dumb");
-    !out.is_json() && !dumb && std::io::stdin().is_terminal() && std::io::stdout().is_terminal()
+    is_terminal(out) && !is_dumb()
+}
+
+/// Whether there is a terminal on which nothing can be drawn, but lines can be typed.
+pub fn has_plain_terminal(out: &Output) -> bool {
+    is_terminal(out) && is_dumb()
+}
+
+fn is_terminal(out: &Output) -> bool {
+    !out.is_json() && std::io::stdin().is_terminal() && std::io::stdout().is_terminal()
+}
+
+fn is_dumb() -> bool {
+    std::env::var_os("TERM").is_none_or(|term| term.is_empty() || term == "dumb")
 }
 
 /// Runs the workbench as this client until the person leaves.

@@ -17,6 +17,7 @@ mod invariants;
 mod kill;
 mod ledger;
 mod people;
+mod plain;
 mod pty;
 mod story;
 mod wire;
