@@ -36,9 +36,10 @@ pub async fn run(ctx: &Ctx, args: DemoArgs) -> Result<Client, Failure> {
                 ("you are", Some(format!("{}; --as USER@{} speaks for another", report.user, report.tenant))),
                 ("you were", report.before.clone()),
                 ("people", Some(people)),
+                // In the order in which it was done.
+                ("deleted", Some(report.agents_deleted.join(", "))),
                 ("made", Some(report.agents_made.join(", "))),
                 ("kept", Some(report.agents_kept.join(", "))),
-                ("deleted", Some(report.agents_deleted.join(", "))),
                 ("orders", Some(format!("{} written", report.orders_written))),
             ],
         )?;

@@ -88,14 +88,14 @@ struct Global {
     /// Answer in JSON, errors too
     #[arg(long, global = true)]
     json: bool,
-    /// The home folder: database, keys, scripts
-    #[arg(long, global = true, env = "ASTUDIO_HOME", hide_env_values = true, value_name = "FOLDER")]
+    /// The home folder: database, keys, scripts [env: ASTUDIO_HOME]
+    #[arg(long, global = true, value_name = "FOLDER")]
     home: Option<PathBuf>,
-    /// The settings file; else config.toml in the home or in the platform's folder for settings
-    #[arg(long, global = true, env = "ASTUDIO_CONFIG", hide_env_values = true, value_name = "FILE")]
+    /// The settings file; else config.toml in the home or in the platform's folder for settings [env: ASTUDIO_CONFIG]
+    #[arg(long, global = true, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// Speak for another user of this home
-    #[arg(long = "as", global = true, env = "ASTUDIO_AS", hide_env_values = true, value_name = "USER[@TENANT]")]
+    /// Speak for another user of this home [env: ASTUDIO_AS]
+    #[arg(long = "as", global = true, value_name = "USER[@TENANT]")]
     speak_as: Option<String>,
     /// The workbench line by line, for screen readers and terminals that can do no more
     #[arg(long, global = true, conflicts_with = "json")]
@@ -103,6 +103,18 @@ struct Global {
     /// Change a setting for this call, such as turn.steps=4; may be repeated
     #[arg(long, global = true, value_name = "KEY=VALUE")]
     set: Vec<String>,
+}
+
+impl Global {
+    /// What is not said on the command line is taken from the environment. Not left to the reader of arguments: in the usage
+    /// line of an error it would show such a flag as if it had been typed.
+    fn with_environment(mut self) -> Self {
+        let variable = |name| std::env::var_os(name).filter(|value| !value.is_empty());
+        self.home = self.home.or_else(|| variable("ASTUDIO_HOME").map(PathBuf::from));
+        self.config = self.config.or_else(|| variable("ASTUDIO_CONFIG").map(PathBuf::from));
+        self.speak_as = self.speak_as.or_else(|| variable("ASTUDIO_AS").and_then(|value| value.into_string().ok()));
+        self
+    }
 }
 
 /// The commands.
@@ -174,10 +186,11 @@ enum Command {
 
 /// Reads the command line, does what it says, and ends.
 pub fn main() -> ExitCode {
-    let args = match Args::try_parse() {
+    let mut args = match Args::try_parse() {
         Ok(args) => args,
         Err(error) => return misread(&error),
     };
+    args.global = args.global.with_environment();
     let out = Output::new(args.global.json);
     let outcome = run(args, out);
     let exit = match outcome {

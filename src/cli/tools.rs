@@ -1,12 +1,13 @@
 //! `astudio tools` and `astudio catalog`.
 
 use super::ctx::{Ctx, json_object};
-use super::exit::{Exit, Outcome};
+use super::exit::{Exit, Failure, Outcome};
 use super::output::Output;
 use super::table::{Table, pretty};
 use contract::ops::catalog::{CatalogQuery, GetCatalog, KindPath};
 use contract::ops::tools::{ExecuteBody, ExecuteTool, SlugPath};
 use contract::wire::{Json, NoBody, NoQuery};
+use contract::{Code, StudioError};
 use serde_json::Value;
 use std::io;
 
@@ -49,7 +50,13 @@ pub async fn run(ctx: &Ctx, command: Command) -> Outcome {
         }
         Command::Execute { slug, args } => {
             let body = ExecuteBody { args: json_object("--args", &args)? };
-            let Json(result) = ctx.call::<ExecuteTool>(SlugPath { slug }, NoQuery, body).await?;
+            let result = match ctx.call::<ExecuteTool>(SlugPath { slug: slug.clone() }, NoQuery, body).await {
+                Ok(Json(result)) => result,
+                Err(Failure::Studio(error)) if error.code == Code::NotFound => {
+                    return Err(explained(ctx, &slug, error).await.into());
+                }
+                Err(other) => return Err(other),
+            };
             ctx.out.answer(&result, |out| match &result.error {
                 Some(error) => {
                     out.note(&format!("{}: {error}", result.status));
@@ -60,6 +67,33 @@ pub async fn run(ctx: &Ctx, command: Command) -> Outcome {
             Ok(if result.success { Exit::Done } else { Exit::Failed })
         }
     }
+}
+
+/// Says of a slug that is a toolkit, or a tool of one, why it cannot be run by itself; the refusal stays the same.
+async fn explained(ctx: &Ctx, slug: &str, mut error: StudioError) -> StudioError {
+    let path = KindPath { kind: "tools".to_owned() };
+    let catalogue = ctx.call::<GetCatalog>(path, CatalogQuery::default(), NoBody).await;
+    if let Ok(Json(answer)) = catalogue
+        && let Some(why) = rows(&answer).iter().find_map(|row| of_toolkit(row, slug))
+    {
+        error.message = format!("There is no tool '{slug}' that runs by itself: {why}");
+    }
+    error
+}
+
+/// What a toolkit's row of the catalogue says of a slug.
+fn of_toolkit(row: &Value, slug: &str) -> Option<String> {
+    let own = row["slug"].as_str()?;
+    let names = |access: &str| row["access"][access].as_array().into_iter().flatten().filter_map(Value::as_str);
+    let all: Vec<&str> = row["access"].as_object().map(|_| names("read").chain(names("write")).collect())?;
+    if own == slug {
+        let (names, how) = (all.join(", "), "An agent that has it calls them: `astudio ask AGENT …`.");
+        return Some(format!("it is a toolkit, of the tools {names}. {how}"));
+    }
+    all.contains(&slug).then(|| {
+        let asks = if names("write").any(|name| name == slug) { ", after a person's approval" } else { "" };
+        format!("it belongs to the toolkit {own}. An agent that has that calls it{asks}: `astudio ask AGENT …`.")
+    })
 }
 
 /// Runs `astudio catalog`.

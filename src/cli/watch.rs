@@ -28,6 +28,8 @@ pub(super) struct Watcher<'a> {
     told: BTreeSet<String>,
     /// Whether the turn waits for people now.
     waiting: bool,
+    /// Why the model could not answer, as it was told last; the end of the turn says it again.
+    cause: Option<String>,
 }
 
 /// Watches a turn until it ends; with `no_wait` until it needs a person.
@@ -101,7 +103,7 @@ fn standing(ctx: &Ctx, answer: &AskAnswer) -> Exit {
 impl<'a> Watcher<'a> {
     /// A watcher who has seen nothing yet.
     pub fn new(ctx: &'a Ctx) -> Self {
-        Self { ctx, turn: None, streamed: false, mid_line: false, told: BTreeSet::new(), waiting: false }
+        Self { ctx, turn: None, streamed: false, mid_line: false, told: BTreeSet::new(), waiting: false, cause: None }
     }
 }
 
@@ -147,7 +149,10 @@ impl Watcher<'_> {
                 }
                 self.end_line()?;
             }
-            TurnEvent::ModelFailed { message, .. } => self.tell(&format!("the model could not answer: {message}")),
+            TurnEvent::ModelFailed { message, .. } => {
+                self.tell(&format!("the model could not answer: {message}"));
+                self.cause = Some(message);
+            }
             TurnEvent::CallRefused { ordinal, message, .. } => self.tell(&format!("call {ordinal} refused: {message}")),
             TurnEvent::CallChecked { ordinal, tool, .. } => self.tell(&format!("call {ordinal}: {tool}")),
             TurnEvent::CallEnded { ordinal, result } => match result.error {
@@ -166,8 +171,13 @@ impl Watcher<'_> {
                 self.tell(&format!("call {ordinal}: {what}"));
             }
             TurnEvent::Interrupted { by } => self.tell(&format!("interrupted by {by}")),
-            TurnEvent::LimitHit { limit } => self.tell(&format!("a limit was reached: {limit:?}")),
-            TurnEvent::Ended { status, text } if status != TurnStatus::Done && !text.is_empty() => self.tell(&text),
+            // The end says which limit, in words.
+            TurnEvent::LimitHit { .. } => {}
+            TurnEvent::Ended { status, text } if status != TurnStatus::Done && !text.is_empty() => {
+                if self.cause.as_ref().is_none_or(|cause| !text.contains(cause.as_str())) {
+                    self.tell(&text);
+                }
+            }
             _ => {}
         }
         Ok(())

@@ -143,7 +143,7 @@ fn what_was_typed_before_the_question_answers_nothing() {
     talk.types("chat orders-desk\n").hears("orders-desk> ");
     // Typed ahead: before the question is there, and in the moment in which it comes up.
     talk.types("cancel order 1007\napprove\napprove\n").hears("Type approve");
-    talk.types("approve\n").hears("does not count").pause(HEARD_MS);
+    talk.types("approve\n").hears("typed before").pause(HEARD_MS);
     assert_eq!((count(&cli, "pending"), order(&cli, 1007).as_str()), (1, "open"));
     // A word that began before it is as old as its beginning.
     talk.types("later\n").hears("It stays open").hears("orders-desk> ");

@@ -179,8 +179,8 @@ async fn users_are_created_as_viewers_and_changed_with_care() {
     }
     patch("root@acme", "bo", json!({ "active": false })).await.ok();
     // Not the last administrator, of a tenant or of the platform.
-    patch("root@acme", "ana", json!({ "active": false })).await.refused(403, "access_denied");
-    patch("root@acme", "root", json!({ "active": false })).await.refused(403, "access_denied");
+    patch("root@acme", "ana", json!({ "active": false })).await.refused(409, "delete_refused");
+    patch("root@acme", "root", json!({ "active": false })).await.refused(409, "delete_refused");
 }
 
 #[tokio::test]

@@ -54,7 +54,7 @@ operations! {
     PatchUser = "users.patch" {
         Patch "/admin/users/{id}", Write, Gates::ADMIN,
         path: IdPath, query: NoQuery, body: UserPatch, reply: Json<User>, ok: 200,
-        refusals: [NotFound 404, InvalidJson 400, InvalidRequest 400, AccessDenied 403],
+        refusals: [NotFound 404, InvalidJson 400, InvalidRequest 400, AccessDenied 403, DeleteRefused 409],
     }
     /// List the memberships of the caller's tenant.
     ListMembers = "members.list" {

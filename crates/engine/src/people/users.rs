@@ -1,6 +1,6 @@
 //! Operations on the users of the caller's tenant.
 
-use super::{email, label, tenant};
+use super::{email, label, last_admin, tenant};
 use crate::failure::Failure;
 use crate::{Admitted, Engine, Serve};
 use contract::ops::common::IdPath;
@@ -150,13 +150,12 @@ fn may_change(
     }
     if before.active && !after.active {
         if platform_admin && people::other_platform_admins(tx, &before.id)? == 0 {
-            return Err(denied("This is the last active administrator of the platform, who cannot be switched off."));
+            let why = "This is the last active administrator of the platform, who cannot be switched off.";
+            return Err(StudioError::new(Code::DeleteRefused, 409, why).into());
         }
         for (tenant, role) in &tenants {
             if *role == Role::Admin && people::other_admins(tx, tenant, &before.id)? == 0 {
-                return Err(denied(
-                    "This is the last active administrator of a tenant. Make somebody else Admin first.",
-                ));
+                return Err(last_admin().into());
             }
         }
     }
