@@ -74,6 +74,7 @@ fn no_key_is_ever_an_argument() {
 #[test]
 fn the_command_for_another_terminal_is_quoted() {
     let mut global = Global {
+        plain: false,
         json: false,
         home: Some("/a b/it's".into()),
         config: None,

@@ -173,10 +173,12 @@ impl Watcher<'_> {
             TurnEvent::Interrupted { by } => self.tell(&format!("interrupted by {by}")),
             // The end says which limit, in words.
             TurnEvent::LimitHit { .. } => {}
-            TurnEvent::Ended { status, text } if status != TurnStatus::Done && !text.is_empty() => {
-                if self.cause.as_ref().is_none_or(|cause| !text.contains(cause.as_str())) {
-                    self.tell(&text);
-                }
+            TurnEvent::Ended { status, text }
+                if status != TurnStatus::Done
+                    && !text.is_empty()
+                    && self.cause.as_ref().is_none_or(|cause| !text.contains(cause.as_str())) =>
+            {
+                self.tell(&text);
             }
             _ => {}
         }

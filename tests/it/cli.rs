@@ -13,7 +13,7 @@ const FAILED: i32 = 1;
 const USAGE: i32 = 2;
 const WAITING: i32 = 3;
 const REFUSED: i32 = 4;
-const NOT_FOUND: i32 = 5;
+pub const NOT_FOUND: i32 = 5;
 const CONFLICT: i32 = 6;
 
 /// A home, and the program over it.
@@ -86,7 +86,8 @@ impl Cli {
     }
 }
 
-fn words(output: &Output) -> (String, String) {
+/// What it wrote, and what it wrote beside.
+pub fn words(output: &Output) -> (String, String) {
     (String::from_utf8(output.stdout.clone()).unwrap(), String::from_utf8(output.stderr.clone()).unwrap())
 }
 
@@ -362,40 +363,8 @@ fn a_model_that_cannot_answer_is_a_failure_with_its_reason() {
     assert_eq!(told.matches("there is no such script").count(), 1, "the cause is told once: {told}");
 }
 
-#[test]
-fn a_toolkit_and_its_tools_say_why_they_do_not_run_by_themselves() {
-    let cli = desk();
-    for (slug, why) in [
-        ("desk_orders", "it is a toolkit, of the tools"),
-        (
-            "desk_cancel_order",
-            "it belongs to the toolkit desk_orders. An agent that has that calls it, after a person's approval",
-        ),
-        ("nothing", "Tool 'nothing' not found."),
-    ] {
-        let output = cli.run(&["tools", "execute", slug]);
-        assert_eq!(output.status.code(), Some(NOT_FOUND), "{slug}");
-        assert!(words(&output).1.contains(why), "{:?}", words(&output));
-    }
-}
-
-#[test]
-fn a_usage_line_shows_no_flag_that_was_not_typed() {
-    let cli = Cli::new();
-    let told = words(&cli.run(&["agents", "show"])).1;
-    assert!(told.contains("Usage: astudio agents show <NAME>"), "{told}");
-    assert!(words(&cli.run(&["--help"])).0.contains("[env: ASTUDIO_HOME]"));
-}
-
-#[test]
-fn a_reset_says_what_it_did_in_its_order() {
-    let cli = desk();
-    let told = words(&cli.run(&["demo", "--reset", "--no-open"])).0;
-    assert!(told.find("deleted:").unwrap() < told.find("made:").unwrap(), "{told}");
-}
-
 /// An agent that asks for a cancellation, over the demo's orders.
-fn desk() -> Cli {
+pub fn desk() -> Cli {
     let cli = Cli::new();
     cli.done(&["demo", "--no-open"]);
     cli
