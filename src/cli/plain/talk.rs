@@ -5,7 +5,7 @@ use super::input::Typed;
 use super::question::{Question, Said};
 use crate::cli::exit::Failure;
 use crate::cli::watch::Watcher;
-use contract::ops::common::IdPath;
+use contract::ops::common::{AfterQuery, IdPath};
 use contract::ops::turns::{ResumeTurn, TurnEvents};
 use contract::turn::Watched;
 use contract::wire::{Events, NoBody, NoQuery};
@@ -27,7 +27,7 @@ impl Plain<'_> {
     /// Takes a turn up again, and listens.
     pub async fn follow(&mut self, turn: &str) -> Result<Ended, Failure> {
         let path = || IdPath { id: turn.to_owned() };
-        let events = self.ctx.call::<TurnEvents>(path(), NoQuery, NoBody).await?;
+        let events = self.ctx.call::<TurnEvents>(path(), AfterQuery::default(), NoBody).await?;
         let (client, path) = (self.ctx.client.clone(), path());
         // Answers only when the turn rests; what it refuses is told when it comes.
         let resumed = tokio::spawn(async move {
