@@ -1,8 +1,11 @@
 //! The workbench as people meet it: the built program on a real terminal, keys in, a screen out.
 
 mod ahead;
+mod answers;
 mod escapes;
 mod job;
 mod looks;
+mod records;
 mod screen;
+mod storm;
 mod ways_out;

@@ -198,6 +198,12 @@ impl Screen {
         self.send(format!("\x1b[200~{text}\x1b[201~").as_bytes())
     }
 
+    /// Clicks with the left button.
+    pub fn click(&mut self, col: u16, row: u16) -> &mut Self {
+        let (x, y) = (col + 1, row + 1);
+        self.send(format!("\x1b[<0;{x};{y}M\x1b[<0;{x};{y}m").as_bytes())
+    }
+
     fn send(&mut self, bytes: &[u8]) -> &mut Self {
         // A program that has ended reads nothing.
         let _ = self.writer.as_mut().unwrap().write_all(bytes);
@@ -325,13 +331,17 @@ impl Screen {
     /// Waits until the dialog is awake, and reads it to its end.
     #[track_caller]
     pub fn dialog(&mut self) -> &mut Self {
+        let awake = |screen: &str, control: &str| {
+            screen.contains(&format!("[ {control} ]")) || screen.contains(&format!("[›{control}‹]"))
+        };
         self.see("Approve this call?").until("an awake dialog", |screen| {
             let screen = screen.contents();
-            screen.contains("[ Reject… ]") || screen.contains("[ Leave open ]")
+            awake(&screen, "Reject…") || awake(&screen, "Leave open")
         });
-        while !self.shows("[ Approve ]") {
+        let end = Instant::now() + PATIENCE;
+        while !awake(&self.screen(), "Approve") {
             self.key("pagedown").pause(50);
-            assert!(self.shows("Approve this call?"), "{}", self.screen());
+            assert!(self.shows("Approve this call?") && Instant::now() < end, "{}", self.screen());
         }
         self
     }

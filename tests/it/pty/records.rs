@@ -1,0 +1,88 @@
+//! An agent from its making to its end: created, edited, saved into a conflict with somebody else, and deleted.
+
+use super::screen::Screen;
+use crate::binary::Desk;
+use serde_json::{Value, json};
+
+fn agent(desk: &Desk, name: &str) -> Value {
+    desk.done(&["agents", "show", name])
+}
+
+#[test]
+fn an_agent_is_created_edited_and_deleted() {
+    let desk = Desk::new();
+    let mut screen = Screen::open(&desk.home(), 80, 24);
+    screen.see("›chaos").key("n").see("New agent").see("nothing changed");
+    screen.type_text("Bright Idea").see("Bright Idea").key("tab").type_text("Has one.").key("tab");
+    screen.type_text("rehearsal:greeter").see("● 3 fields changed").key("ctrl-s").see("bright-idea · version 1");
+    screen.see("nothing changed");
+    let made = agent(&desk, "bright-idea");
+    assert_eq!((&made["description"], &made["llm"]), (&json!("Has one."), &json!("rehearsal:greeter")));
+
+    // A save of nothing makes no version; a save of something makes one.
+    screen.key("ctrl-s").pause(300).see("bright-idea · version 1");
+    screen.type_text(" Or two.").see("● 1 field changed").key("ctrl-s").see("bright-idea · version 2");
+    assert_eq!(agent(&desk, "bright-idea")["description"], "Has one. Or two.");
+
+    screen.key("esc").see("NAME ↑").see("›bright-idea").key("d").see("goes for good").type_text("bright-idea");
+    screen.see("type bright-idea: bright-idea").key("enter").not("goes for good").not("›bright-idea");
+    desk.ends(&["agents", "show", "bright-idea"], 5);
+}
+
+#[test]
+fn what_is_refused_stays_in_the_form() {
+    let desk = Desk::new();
+    let mut screen = Screen::open(&desk.home(), 80, 24);
+    screen.see("›chaos").key("n").see("New agent").type_text("greeter").key("tab tab").type_text("rehearsal:greeter");
+    screen.see("● 2 fields changed").key("ctrl-s").see("● 2 fields changed").until("the refusal", |screen| {
+        screen
+            .contents()
+            .lines()
+            .any(|line| line.contains("greeter") && line.contains("exists") || line.contains("taken"))
+    });
+    screen.see("rehearsal:greeter");
+}
+
+#[test]
+fn a_conflict_is_settled_field_by_field() {
+    let desk = Desk::new();
+    let mut screen = Screen::open(&desk.home(), 120, 40);
+    screen.see("›chaos").key("/").see("Esc close").type_text("faq").see("›faq").key("enter e").see("faq · version 1");
+    let before = agent(&desk, "faq");
+    screen.see("nothing changed").key("ctrl-u").type_text("my words").see("my words");
+    screen.key("tab tab").see("category").key("ctrl-u").type_text("mine").see("● 2 fields changed");
+
+    // Somebody else changes the same two fields, and a third one.
+    let theirs = json!({ "description": "their words", "category": "theirs", "system_prompt": "their prompt" });
+    desk.done(&["api", "call", "agents.patch", "--path", "name=faq", "--json-body", &theirs.to_string()]);
+    screen.key("ctrl-s").see("Somebody saved version 2 meanwhile.").see("? not decided");
+    for text in ["mine", "theirs", "before", "my words", "their words", before["description"].as_str().unwrap()] {
+        screen.see(&text.chars().take(24).collect::<String>());
+    }
+    assert_eq!(agent(&desk, "faq")["description"], "their words", "nothing is overwritten");
+    // It is not saved before each field is decided.
+    screen.key("ctrl-s").pause(300).see("? not decided");
+    screen.key("ctrl-g").see("✓ mine").see("? not decided").key("ctrl-r").see("✓ theirs").not("? not decided");
+    screen.key("ctrl-s").see("faq · version 3").see("nothing changed");
+    let after = agent(&desk, "faq");
+    assert_eq!((&after["description"], &after["category"]), (&json!("my words"), &json!("theirs")));
+    assert_eq!(after["definition"]["system_prompt"], "their prompt");
+}
+
+#[test]
+fn changes_of_other_fields_are_no_conflict() {
+    let desk = Desk::new();
+    let mut screen = Screen::open(&desk.home(), 80, 24);
+    screen.see("›chaos").key("e").see("chaos · version 1").key("ctrl-u").type_text("mine").see("● 1 field changed");
+    let theirs = json!({ "system_prompt": "their prompt" }).to_string();
+    desk.done(&["api", "call", "agents.patch", "--path", "name=chaos", "--json-body", &theirs]);
+    screen.key("ctrl-s").until("the saved form", |screen| {
+        let screen = screen.contents();
+        screen.contains("version 3") && screen.contains("nothing changed")
+    });
+    let after = agent(&desk, "chaos");
+    assert_eq!(
+        (&after["description"], &after["definition"]["system_prompt"]),
+        (&json!("mine"), &json!("their prompt"))
+    );
+}
