@@ -14,4 +14,4 @@ mod width;
 pub use redact::{is_secret_name, is_sensitive_log_name, redact_text};
 pub use safe::Safe;
 pub use secret::{MASK, Secret, mask};
-pub use width::{graphemes, pad, pad_start, truncate, width};
+pub use width::{graphemes, is_loose, pad, pad_start, truncate, width};

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use unicode_segmentation::UnicodeSegmentation;
-use unicode_width::UnicodeWidthStr;
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 const ELLIPSIS: &str = "…";
 
@@ -12,7 +12,13 @@ pub fn width(text: &str) -> usize {
     if text.bytes().all(|byte| (0x20..0x7F).contains(&byte)) {
         return text.len();
     }
-    text.graphemes(true).map(UnicodeWidthStr::width).sum()
+    text.graphemes(true).map(cells).sum()
+}
+
+/// Columns of one grapheme. The halfwidth voice marks (`ﾞ`, `ﾟ`) extend the letter before them and yet take a column of their own,
+/// in terminals as in what draws our cells.
+fn cells(grapheme: &str) -> usize {
+    grapheme.width() + grapheme.chars().filter(|c| matches!(c, '\u{FF9E}' | '\u{FF9F}')).count()
 }
 
 /// The text cut to at most `columns`; where something was cut off, the last column is `…`.
@@ -27,7 +33,7 @@ pub fn truncate(text: &str, columns: usize) -> Cow<'_, str> {
     let mut used = 0;
     let mut end = 0;
     for (at, grapheme) in text.grapheme_indices(true) {
-        used += grapheme.width();
+        used += cells(grapheme);
         if used > room {
             break;
         }
@@ -56,6 +62,14 @@ pub fn graphemes(text: &str) -> impl DoubleEndedIterator<Item = &str> {
     text.graphemes(true)
 }
 
+/// Whether terminals differ on the columns of a grapheme: those that count its characters one by one give it others than those
+/// that take it as a whole, or spread it over cells. What was drawn with one has to be drawn anew around it.
+pub fn is_loose(grapheme: &str) -> bool {
+    let mut single = grapheme.chars().map(|c| c.width().unwrap_or(0));
+    let (Some(first), rest) = (single.next(), single.sum::<usize>()) else { return false };
+    rest > 0 || first != cells(grapheme)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -74,8 +88,20 @@ mod tests {
             ("1️⃣", 2),
             ("ｆｕｌｌ", 8),
             ("a日b", 4),
+            ("ｶﾞﾊﾟ", 4),
         ] {
             assert_eq!(width(text), columns, "{text}");
+        }
+    }
+
+    #[test]
+    fn loose_are_those_that_terminals_measure_in_two_ways() {
+        for loose in ["🇩🇪", "👩‍👩‍👧", "👍🏽", "❤\u{fe0f}", "1\u{fe0f}\u{20e3}", "क्षि", "ｶﾞ"]
+        {
+            assert!(is_loose(loose), "{loose}");
+        }
+        for firm in ["", " ", "a", "日", "😀", "e\u{301}", "한", "…"] {
+            assert!(!is_loose(firm), "{firm}");
         }
     }
 
@@ -93,7 +119,8 @@ mod tests {
 
     #[test]
     fn filling_is_exact() {
-        for text in ["", "ab", "日本語", "long enough to cut", "👩‍💻👩‍💻👩‍💻"] {
+        for text in ["", "ab", "日本語", "ｶﾞｷﾞｸﾞ", "long enough to cut", "👩‍💻👩‍💻👩‍💻"]
+        {
             for columns in 0..10 {
                 assert_eq!(width(&pad(text, columns)), columns, "{text} {columns}");
                 assert_eq!(width(&pad_start(text, columns)), columns);

@@ -15,6 +15,7 @@ use crossterm::{execute, queue};
 use futures_util::StreamExt;
 use ratatui::Terminal as Screen;
 use ratatui::backend::CrosstermBackend;
+use ratatui::buffer::{Buffer, CellDiffOption};
 use ratatui::layout::Rect;
 use std::io::{self, BufWriter, Stdout, Write, stdout};
 use std::mem::ManuallyDrop;
@@ -36,6 +37,8 @@ pub struct Terminal {
     inputs: mpsc::UnboundedSender<Input>,
     began: Instant,
     mouse: bool,
+    /// Rows of the last frame that hold a grapheme on whose width terminals differ.
+    loose: Vec<bool>,
 }
 
 /// What undoes every mode that we may have set. Safe to write at any time.
@@ -87,6 +90,7 @@ impl Terminal {
             inputs,
             began,
             mouse: false,
+            loose: Vec::new(),
         };
         terminal.enter()?;
         Ok(terminal)
@@ -180,7 +184,11 @@ impl Terminal {
         if clear {
             self.wipe()?;
         }
-        self.screen.draw(draw)?;
+        let loose = &mut self.loose;
+        self.screen.draw(|frame| {
+            draw(frame);
+            redraw_loose(frame.buffer_mut(), loose);
+        })?;
         execute!(self.screen.backend_mut(), EndSynchronizedUpdate)
     }
 
@@ -205,6 +213,26 @@ impl Terminal {
         self.screen.backend_mut().write_all(bytes)?;
         Write::flush(self.screen.backend_mut())
     }
+}
+
+/// Has the rows written whole in which such a grapheme is or was, and those below them: a terminal that takes it for wider than
+/// we do shows the rest of it in cells that nothing else would overwrite.
+fn redraw_loose(buffer: &mut Buffer, before: &mut Vec<bool>) {
+    let area = buffer.area;
+    let is_loose = |y| (area.left()..area.right()).any(|x| text::is_loose(buffer[(x, y)].symbol()));
+    let now: Vec<bool> = (area.top()..area.bottom()).map(is_loose).collect();
+    let near = |rows: &[bool], at: usize| {
+        rows[at.saturating_sub(1)..].iter().take(if at == 0 { 1 } else { 2 }).any(|row| *row)
+    };
+    before.resize(now.len(), false);
+    for (at, y) in (area.top()..area.bottom()).enumerate() {
+        if near(&now, at) || near(before, at) {
+            for x in area.left()..area.right() {
+                buffer[(x, y)].set_diff_option(CellDiffOption::AlwaysUpdate);
+            }
+        }
+    }
+    *before = now;
 }
 
 impl Drop for Terminal {

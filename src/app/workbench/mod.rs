@@ -105,6 +105,9 @@ impl tui::Host for Workbench {
     }
 
     fn unsaved_dir(&self) -> PathBuf {
+        // The thread that draws asks, so this stands for any fault in it.
+        #[cfg(feature = "failpoints")]
+        assert!(!store::fault::point("workbench_panic"), "a fault of the test");
         self.places.home.join("unsaved")
     }
 

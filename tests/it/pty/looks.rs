@@ -1,8 +1,7 @@
-//! What the screen looks like: colours, and none of them; sizes, and their changes.
+//! What the screen looks like: colours, and none of them.
 
-use super::screen::{Opening, Screen};
+use super::screen::Opening;
 use crate::binary::Desk;
-use crate::interleave::Dice;
 use vt100::Color;
 
 /// The colour of the frame around a question, and whether the selected row is reversed.
@@ -34,39 +33,4 @@ fn dark_light_and_no_colours() {
     assert_eq!(look(&desk, &[("NO_COLOR", "1")]), (Color::Default, true, false));
     desk.configure("[workbench]\ntheme = \"plain\"\n");
     assert_eq!(look(&desk, &[]), (Color::Default, true, false));
-}
-
-#[test]
-fn every_size_is_survived() {
-    let desk = Desk::new();
-    let mut screen = Screen::open(&desk.home(), 100, 30);
-    screen.chat("orders-desk").say("what's up with order 1020?").see("Order 1020:").see("total").see("Esc back");
-    screen.resize(1, 1).pause(50).resize(5, 2).see("too").resize(19, 4).see("too small").resize(20, 5).see("›");
-    screen.resize(60, 16).see("Order 1020:").resize(400, 120).see("Order 1020:");
-    let mut dice = Dice::new(7);
-    for _ in 0..200 {
-        let (cols, rows) = (1 + dice.roll(200), 1 + dice.roll(60));
-        screen.resize(u16::try_from(cols).unwrap(), u16::try_from(rows).unwrap());
-        if dice.roll(4) == 0 {
-            screen.pause(dice.roll(20));
-        }
-    }
-    screen.resize(100, 30);
-    let once = |text: &str, shown: &str| shown.matches(text).count() == 1;
-    screen.until("each line once", |screen| {
-        let shown = screen.contents();
-        let lines = [
-            "» what's up with order 1020?",
-            "Order 1020:",
-            "desk_get_order",
-            "· tokens",
-            "Esc back",
-            "orders-desk · session",
-        ];
-        lines.iter().all(|line| once(line, &shown))
-    });
-    assert!(!screen.shows("panicked"));
-    screen.key("ctrl-q");
-    assert!(screen.ends().success());
-    screen.is_given_back();
 }

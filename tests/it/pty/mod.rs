@@ -7,5 +7,7 @@ mod job;
 mod looks;
 mod records;
 mod screen;
+mod sizes;
 mod storm;
+mod strings;
 mod ways_out;

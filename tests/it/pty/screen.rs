@@ -14,10 +14,15 @@ const PATIENCE: Duration = Duration::from_secs(20);
 /// Between two keys that decide something: longer than the guard of the dialog asks for, by its reader's clock.
 pub const DELIBERATE_MS: u64 = 700;
 
+/// How the beginning (`h`) and the end (`l`) of a frame are told.
+const FRAME: &[u8] = b"\x1b[?2026";
+
 /// What the terminal shows and has been sent.
 struct Seen {
     parser: Parser,
     bytes: Vec<u8>,
+    /// Whether a frame has begun and not ended: half of it is nothing that a person sees.
+    half: bool,
     /// Whether the reader shall let go of the terminal.
     leave: bool,
 }
@@ -30,6 +35,16 @@ struct Shared {
 impl Shared {
     fn seen(&self) -> MutexGuard<'_, Seen> {
         self.seen.lock().unwrap()
+    }
+
+    /// The same between two frames.
+    fn whole(&self) -> MutexGuard<'_, Seen> {
+        let mut seen = self.seen();
+        let end = Instant::now() + PATIENCE;
+        while seen.half && Instant::now() < end {
+            seen = self.changed.wait_timeout(seen, Duration::from_millis(100)).unwrap().0;
+        }
+        seen
     }
 }
 
@@ -100,7 +115,7 @@ impl<'a> Opening<'a> {
         let modes_before = modes(&*pair.master);
         let child = pair.slave.spawn_command(command).unwrap();
         let (rows, cols) = nonzero(self.size);
-        let seen = Seen { parser: Parser::new(rows, cols, 0), bytes: Vec::new(), leave: false };
+        let seen = Seen { parser: Parser::new(rows, cols, 0), bytes: Vec::new(), half: false, leave: false };
         let shared = Arc::new(Shared { seen: Mutex::new(seen), changed: Condvar::new() });
         let reader = read(shared.clone(), &*pair.master);
         Screen {
@@ -123,7 +138,12 @@ fn read(shared: Arc<Shared>, master: &dyn MasterPty) -> std::thread::JoinHandle<
         while let Ok(count @ 1..) = out.read(&mut buffer) {
             let mut seen = shared.seen();
             seen.parser.process(&buffer[..count]);
+            let from = seen.bytes.len().saturating_sub(FRAME.len());
             seen.bytes.extend_from_slice(&buffer[..count]);
+            let mark = |bytes: &[u8]| bytes.starts_with(FRAME) && matches!(bytes[FRAME.len()], b'h' | b'l');
+            if let Some(at) = seen.bytes[from..].windows(FRAME.len() + 1).rposition(mark) {
+                seen.half = seen.bytes[from + at + FRAME.len()] == b'h';
+            }
             shared.changed.notify_all();
             if seen.leave {
                 return;
@@ -157,7 +177,7 @@ impl Screen {
     pub fn until(&mut self, what: &str, mut so: impl FnMut(&vt100::Screen) -> bool) -> &mut Self {
         let end = Instant::now() + PATIENCE;
         let mut seen = self.shared.seen();
-        while !so(seen.parser.screen()) {
+        while seen.half || !so(seen.parser.screen()) {
             let left = end.saturating_duration_since(Instant::now());
             if left.is_zero() {
                 let screen = seen.parser.screen().contents();
@@ -228,7 +248,7 @@ impl Screen {
 
     /// What is on screen.
     pub fn screen(&self) -> String {
-        self.shared.seen().parser.screen().contents()
+        self.shared.whole().parser.screen().contents()
     }
 
     /// Whether a text is on screen now.
@@ -262,6 +282,25 @@ impl Screen {
     /// Whether a cell is shown reversed.
     pub fn is_reversed(&self, row: u16, col: u16) -> bool {
         self.shared.seen().parser.screen().cell(row, col).unwrap().inverse()
+    }
+
+    /// The rows, each cell with what is seen of it: a blank has no colour of its text.
+    pub fn rows(&self) -> Vec<Vec<(String, Color, Color, bool)>> {
+        let seen = self.shared.whole();
+        let screen = seen.parser.screen();
+        let (rows, cols) = screen.size();
+        let look = |row, col| {
+            let cell = screen.cell(row, col).unwrap();
+            let text = if cell.has_contents() || cell.is_wide_continuation() { cell.contents() } else { " " };
+            let colour = if text == " " { Color::Default } else { cell.fgcolor() };
+            (text.to_owned(), colour, cell.bgcolor(), cell.inverse())
+        };
+        (0..rows.get()).map(|row| (0..cols.get()).map(|col| look(row, col)).collect()).collect()
+    }
+
+    /// Row and column of the terminal's cursor.
+    pub fn cursor(&self) -> (u16, u16) {
+        self.shared.whole().parser.screen().cursor_position()
     }
 
     /// Everything that the program has written.
@@ -389,6 +428,12 @@ fn encoded(key: &str) -> Vec<u8> {
         "pageup" => b"\x1b[5~",
         "pagedown" => b"\x1b[6~",
         "backspace" => b"\x7f",
+        "home" => b"\x1b[H",
+        "end" => b"\x1b[F",
+        "delete" => b"\x1b[3~",
+        "f1" => b"\x1bOP",
+        "f4" => b"\x1bOS",
+        "f5" => b"\x1b[15~",
         "f9" => b"\x1b[20~",
         other => other.as_bytes(),
     };

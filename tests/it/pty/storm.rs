@@ -250,12 +250,12 @@ impl Person {
             self.reject();
             Books { rejected: before.rejected + 1, ..before }
         };
+        if self.screen.shows("ask again") {
+            // Back from the inbox, where a call that was left open is answered.
+            self.screen.key("esc").not("ask again");
+        }
         match &mut self.elsewhere {
             None => {
-                if self.screen.shows("ask again") {
-                    // Back from the inbox, where a call that was left open is answered.
-                    self.screen.key("esc").not("ask again");
-                }
                 self.screen.until("the end of the turn", |screen| !screen.contents().contains("waits"));
             }
             Some(batch) => _ = batch.answer().unwrap().ok(),

@@ -20,6 +20,7 @@ use contract::ops::approvals::{
     ApprovalList, ApprovalStatus, ApprovalView, ApprovalsQuery, Decision, GetApproval, ListApprovals, ReaskApproval,
 };
 use contract::ops::common::IdPath;
+use contract::ops::turns::ResumeTurn;
 use contract::wire::{NoBody, NoPath, NoQuery};
 use crossterm::event::MouseEventKind;
 use dialog::{Dialog, News};
@@ -375,6 +376,13 @@ impl Place {
             self.waiting.iter().flatten().find(|approval| approval.id == id).map(|approval| approval.tool.clone());
         let name = name.unwrap_or_else(|| "the call".to_owned());
         let open = layers.dialog(&id).is_some();
+        // The process in which the call waited may be gone; then this one goes on with the turn.
+        if let Ok(view) = &reply
+            && ctx.me.is_some_and(|me| me.user_id == view.requested_by)
+        {
+            let path = IdPath { id: view.turn.clone() };
+            ctx.effects.push(effect::call::<ResumeTurn>(path, NoQuery, NoBody, |_| Event::Rung));
+        }
         match &reply {
             Ok(_) => ctx.tell(match decision {
                 Decision::Approve => format!("Approved: {name}."),

@@ -69,6 +69,17 @@ fn all(stage: &mut Stage, approvals: Vec<ApprovalView>) {
     stage.reply(Event::Place(places::Msg::Approvals(Msg::All(reply))));
 }
 
+fn ann() -> contract::ops::me::Me {
+    contract::ops::me::Me {
+        user_id: "ann".into(),
+        tenant: Some("acme".into()),
+        may_author: true,
+        may_administer: false,
+        enabled: true,
+        is_superuser: false,
+    }
+}
+
 fn decided(stage: &mut Stage, id: &str) {
     let reply = Ok(ApprovalView { status: ApprovalStatus::Approved, ..approval(id) });
     let msg = Msg::Decided { id: id.into(), decision: Decision::Approve, reply };
@@ -138,6 +149,7 @@ fn at_the_start_the_badge_tells_and_later_ones_interrupt() {
 #[test]
 fn the_next_one_opens_after_the_first_and_what_was_left_stays_closed() {
     let mut stage = Stage::new(80, 24);
+    stage.state.me = Some(ann());
     waiting(&mut stage, vec![]);
     waiting(&mut stage, vec![approval("2"), approval("1")]);
     let asked = stage.called("approvals.list");
@@ -150,6 +162,7 @@ fn the_next_one_opens_after_the_first_and_what_was_left_stays_closed() {
     assert_eq!(stage.called("approvals.decide"), 1);
     decided(&mut stage, "2");
     assert!(!stage.state.layers.is_open() && stage.shows("Approved: desk_cancel_order."));
+    assert_eq!(stage.called("turns.resume"), 1, "the turn goes on, whatever became of the process it waited in");
     waiting(&mut stage, vec![approval("1")]);
     assert!(!stage.state.layers.is_open(), "what was left is not opened by itself again");
     assert_eq!(titles(&stage).last().unwrap(), "(1) astudio");
