@@ -6,6 +6,7 @@
 //! talks to an engine, a database or the network itself, and no text of others reaches the terminal but through `text::Safe`.
 
 pub mod action;
+mod backend;
 mod clipboard;
 pub mod docs;
 pub mod draw;

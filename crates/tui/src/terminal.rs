@@ -1,5 +1,6 @@
 //! The one owner of the terminal: enters and leaves its modes, reads its input with times, and gives it back on every way out.
 
+use crate::backend::Steady;
 use crate::event::{Input, Ms, What};
 use crossterm::cursor::Show;
 use crossterm::event::{
@@ -14,7 +15,6 @@ use crossterm::terminal::{
 use crossterm::{execute, queue};
 use futures_util::StreamExt;
 use ratatui::Terminal as Screen;
-use ratatui::backend::CrosstermBackend;
 use ratatui::buffer::{Buffer, CellDiffOption};
 use ratatui::layout::Rect;
 use std::io::{self, BufWriter, Stdout, Write, stdout};
@@ -31,7 +31,7 @@ static ENTERED: AtomicBool = AtomicBool::new(false);
 pub struct Terminal {
     /// Never dropped: its end would print about a cursor it cannot show when the terminal is gone, and printing there panics.
     /// What it would do is done by [`give_back`].
-    screen: ManuallyDrop<Screen<CrosstermBackend<BufWriter<Stdout>>>>,
+    screen: ManuallyDrop<Screen<Steady<BufWriter<Stdout>>>>,
     reader: Option<JoinHandle<()>>,
     hang_up: HangUp,
     inputs: mpsc::UnboundedSender<Input>,
@@ -82,7 +82,7 @@ impl Terminal {
             before(panic);
         }));
         // A frame is one write: half frames flicker.
-        let screen = Screen::new(CrosstermBackend::new(BufWriter::with_capacity(1 << 16, stdout())))?;
+        let screen = Screen::new(Steady::new(BufWriter::with_capacity(1 << 16, stdout())))?;
         let mut terminal = Self {
             screen: ManuallyDrop::new(screen),
             reader: None,
@@ -229,6 +229,13 @@ fn redraw_loose(buffer: &mut Buffer, before: &mut Vec<bool>) {
         if near(&now, at) || near(before, at) {
             for x in area.left()..area.right() {
                 buffer[(x, y)].set_diff_option(CellDiffOption::AlwaysUpdate);
+            }
+            // The backend takes care of the cells behind such a grapheme; a blank written there would cut it in two.
+            for x in area.left() + 1..area.right() {
+                let symbol = buffer[(x - 1, y)].symbol();
+                if text::is_loose(symbol) && text::width(symbol) > 1 {
+                    buffer[(x, y)].set_diff_option(CellDiffOption::Skip);
+                }
             }
         }
     }

@@ -172,9 +172,16 @@ async fn handle(shared: Arc<Shared>, request: axum::extract::Request) -> Result<
         Protocol::OpenAi => "/v1/chat/completions",
         Protocol::Anthropic => "/v1/messages",
     };
-    let known = parts.method == "POST" && parts.uri.path() == path;
+    if parts.method == "GET" && parts.uri.path() == "/v1/models" {
+        return Ok(whole(
+            200,
+            "application/json",
+            r#"{"object":"list","data":[{"id":"fake-model","object":"model"}]}"#,
+        ));
+    }
     shared.record().requests.push(request.clone());
     shared.changed.notify_all();
+    let known = parts.method == "POST" && parts.uri.path() == path;
     if !known || request.body["stream"] != true {
         return Ok(whole(404, "application/json", r#"{"error":"not found"}"#));
     }

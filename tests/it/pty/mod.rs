@@ -3,6 +3,7 @@
 mod ahead;
 mod answers;
 mod escapes;
+mod first_steps;
 mod job;
 mod looks;
 mod records;

@@ -37,8 +37,9 @@ pub fn is_fresh(screen: &mut Screen, name: &str) {
         screen.pause(5);
     }
     screen.pause(100);
-    for (fresh, before) in screen.rows().into_iter().zip(before) {
-        assert_eq!(fresh, before, "{name}\n{}", screen.screen());
+    for (row, (fresh, before)) in screen.rows().into_iter().zip(before).enumerate() {
+        let other = fresh.iter().zip(&before).position(|(fresh, before)| fresh != before);
+        assert_eq!(other.map(|col| (row, col, &fresh[col], &before[col])), None, "{name}\n{}", screen.screen());
     }
 }
 

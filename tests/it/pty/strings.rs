@@ -8,6 +8,7 @@ use super::sizes::is_fresh;
 use crate::binary::Desk;
 use crate::interleave::{Dice, number};
 use serde_json::json;
+use std::collections::BTreeSet;
 use text::Safe;
 
 /// How many.
@@ -124,30 +125,28 @@ fn columns_of_lists_stand_beside_any_string() {
         .key("ctrl-u")
         .type_text("llm:x")
         .key("enter");
-    let mut checked = 0;
-    while checked < strings.len() {
-        let name = format!("s{checked:03}");
-        screen.see(&format!("›{name}"));
+    screen.see("›s000").see("filter");
+    let mut checked = BTreeSet::new();
+    for _ in 0..count {
         let rows = screen.rows();
         let head = rows.iter().map(|row| words(row)).find(|row| row.contains("NAME ↑")).unwrap();
         let at = head.split_once("VISIBLE").unwrap().0.chars().count();
         for row in &rows {
             let shown = words(row);
-            let Some(of) = strings.get(checked).filter(|_| shown.contains(&format!("s{checked:03} "))) else {
-                continue;
-            };
+            let name =
+                shown.split_whitespace().find_map(|word| word.trim_start_matches('›').strip_prefix('s')?.parse().ok());
+            let Some(of) = name.and_then(|n: usize| strings.get(n)) else { continue };
             let cells: String = row[at..at + 7].iter().map(|cell| cell.0.as_str()).collect();
             assert_eq!(cells, "private", "ASTUDIO_SEED={seed} {of:?}\n{shown}");
             assert_eq!(row[at - 1].0, " ", "{of:?}");
-            checked += 1;
+            checked.insert(name);
         }
-        is_fresh(&mut screen, &format!("ASTUDIO_SEED={seed}"));
-        // The page's last row is the next page's first one.
-        screen.key("end");
-        if checked < strings.len() {
-            screen.key("home").see("›s000").key(&"down ".repeat(checked));
+        if checked.len() == strings.len() {
+            return is_fresh(&mut screen, &format!("ASTUDIO_SEED={seed}"));
         }
+        screen.key("pagedown").pause(100);
     }
+    panic!("only {} of {} were shown", checked.len(), strings.len());
 }
 
 #[test]
@@ -179,13 +178,17 @@ fn questions_calls_and_messages_keep_their_borders() {
     let (count, seed) = (number("ASTUDIO_STRINGS", STRINGS), number("ASTUDIO_SEED", 5));
     let mut screen = Screen::open(&desk.home(), 120, 60);
     screen.chat("manual");
-    for strings in strings(count, &mut Dice::new(seed)).chunks(AT_ONCE) {
+    for (n, strings) in strings(count, &mut Dice::new(seed)).chunks(AT_ONCE).enumerate() {
         // As a message, and as the answer of a model.
         let said: Vec<String> = strings.iter().map(|string| format!("a{string}|")).collect();
-        screen.paste(&format!("say {}", said.join("\n\n"))).key("enter").see("· tokens").not("Esc stop works");
-        screen.until("the answer", |screen| screen.contents().matches('|').count() >= AT_ONCE / 2);
+        let end = format!("end{n}.");
+        screen.paste(&format!("say {}\n\n{end}", said.join("\n\n"))).see("› [pasted").key("enter");
+        screen.until("the whole answer", |screen| {
+            let screen = screen.contents();
+            screen.rfind(&end) < screen.rfind("· tokens") && screen.contains(&end) && !screen.contains("Esc stops")
+        });
         for string in strings {
-            let expected = 15 + 1 + usize::from(columns(string));
+            let expected = 15 + usize::from(columns(&format!("a{string}")));
             let rows = screen.rows();
             let row = rows.iter().find(|row| column(row, "|") == Some(expected));
             assert!(row.is_some(), "ASTUDIO_SEED={seed} {string:?} ends at {expected}\n{}", screen.screen());
@@ -206,7 +209,14 @@ fn questions_calls_and_messages_keep_their_borders() {
                 words(row)
             );
         }
-        screen.reject(&format!("a{}", strings[0].replace('\u{feff}', "")));
+        // As a reason.
+        screen
+            .key("r")
+            .see("reason:")
+            .paste(&format!("{}|", strings[0]))
+            .pause(super::screen::DELIBERATE_MS)
+            .key("enter");
+        screen.not("Approve this call?");
         screen.until("the end", |screen| screen.contents().contains("total")).key("ctrl-l");
         // The bar of the call's cell stands in one column.
         let bars: Vec<usize> =
