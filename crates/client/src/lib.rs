@@ -1,16 +1,20 @@
 //! The one client of screens and commands.
 //!
 //! Whoever shows something to a person calls typed operations here and does not know whether the engine runs in this
-//! process or a server answers. It may use `engine` and below. It never decides anything.
+//! process or a server answers. Here live both ways: the call of the engine, and the [`proxy`] over HTTP. It may use
+//! `engine` and below. It never decides anything.
 
 pub mod dialect;
+pub mod proxy;
 
-use contract::wire::{Body, Query, WireReply, WireRequest};
+use contract::operation::meta;
+use contract::wire::{Body, Query, Reply as _, WireReply, WireRequest};
 use contract::{Operation, Result, StudioError};
 use engine::Entry;
+use std::collections::BTreeMap;
 
 pub use engine::{Caller, Engine, Serve};
-use std::collections::BTreeMap;
+pub use proxy::{Connection, Credential, Pace, Proxy, Server};
 
 /// A request of an operation, typed.
 pub struct Request<O: Operation> {
@@ -32,31 +36,37 @@ impl<O: Operation> Request<O> {
 
 /// A client that speaks as one person.
 #[derive(Clone)]
-pub struct Client {
-    engine: Engine,
-    caller: Caller,
+pub struct Client(Way);
+
+#[derive(Clone)]
+enum Way {
+    Local { engine: Engine, caller: Caller },
+    Proxy(Proxy),
 }
 
 impl Client {
     /// A client of the engine in this process.
     pub fn local(engine: Engine, caller: Caller) -> Self {
-        Self { engine, caller }
+        Self(Way::Local { engine, caller })
     }
 
-    /// The engine in this process, for what only works where the data is.
-    pub fn engine(&self) -> &Engine {
-        &self.engine
+    /// A client of a server.
+    pub fn proxy(proxy: Proxy) -> Self {
+        Self(Way::Proxy(proxy))
     }
 
     /// Calls an operation.
     ///
     /// # Errors
-    /// Its refusals.
+    /// Its refusals; 503 `unavailable` when a server cannot be reached.
     pub async fn call<O: Operation>(&self, request: Request<O>) -> Result<O::Reply>
     where
         Engine: Serve<O>,
     {
-        self.engine.call::<O>(self.caller.clone(), request.wire()).await
+        match &self.0 {
+            Way::Local { engine, caller } => engine.call::<O>(caller.clone(), request.wire()).await,
+            Way::Proxy(proxy) => O::Reply::from_wire(proxy.call(&meta::<O>(), request.wire()).await?),
+        }
     }
 
     /// Calls an operation by its id.
@@ -71,7 +81,10 @@ impl Client {
                 format!("There is no operation '{id}'. `astudio api` lists them."),
             )
         })?;
-        (entry.call)(self.engine.clone(), self.caller.clone(), request).await
+        match &self.0 {
+            Way::Local { engine, caller } => (entry.call)(engine.clone(), caller.clone(), request).await,
+            Way::Proxy(proxy) => proxy.call(&entry.meta, request).await,
+        }
     }
 }
 

@@ -1,0 +1,237 @@
+//! Streams of events that survive a broken connection: each is continued after the last event that came.
+
+use super::again::Again;
+use super::answer::Answer;
+use super::exchange::{Line, Sending};
+use bytes::Bytes;
+use contract::wire::WireEvent;
+use eventsource_stream::{Event, EventStream, EventStreamError};
+use futures_util::stream::{self, BoxStream, StreamExt as _};
+use reqwest::Response;
+use serde_json::Value;
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+use tokio::time::{sleep, timeout};
+
+/// How often a stream is opened again that a server ends, in good order and without anything new.
+const MOST_ENDS: u32 = 3;
+
+/// What is known of a stream's events.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// The log of a turn: its ids count, and it has an end.
+    Turn,
+    /// Anything else.
+    Any,
+}
+
+/// A stream of events, from its first answer or from the first connection on.
+pub(super) fn follow(
+    line: Arc<Line>,
+    sending: Sending,
+    kind: Kind,
+    first: Option<Response>,
+    before: Option<Value>,
+) -> BoxStream<'static, WireEvent> {
+    let open = first.map(|response| Open::new(response, &line));
+    let following = Following {
+        again: Again::within(line.pace.patience),
+        known: before.clone(),
+        ready: before.into_iter().map(|data| WireEvent { id: None, data }).collect(),
+        last: String::new(),
+        line,
+        sending,
+        kind,
+        open,
+        ends: 0,
+        over: false,
+    };
+    stream::unfold(following, |mut following| async move { Some((following.next().await?, following)) }).boxed()
+}
+
+struct Following {
+    line: Arc<Line>,
+    sending: Sending,
+    kind: Kind,
+    open: Option<Open>,
+    /// Events that wait for whoever reads.
+    ready: VecDeque<WireEvent>,
+    /// What was told before the stream was opened, and is not told again by its first event.
+    known: Option<Value>,
+    /// The id of the last event that has one.
+    last: String,
+    again: Again,
+    ends: u32,
+    over: bool,
+}
+
+impl Following {
+    async fn next(&mut self) -> Option<WireEvent> {
+        loop {
+            if let Some(event) = self.ready.pop_front() {
+                return Some(event);
+            }
+            if self.over {
+                return None;
+            }
+            match &mut self.open {
+                Some(open) => match open.next().await {
+                    Some(Ok(event)) => self.take(event),
+                    Some(Err(why)) => {
+                        tracing::debug!(why, "a stream broke");
+                        self.open = None;
+                        self.pause(false).await;
+                    }
+                    None => {
+                        self.open = None;
+                        self.pause(true).await;
+                    }
+                },
+                None => self.reopen().await,
+            }
+        }
+    }
+
+    /// Waits before the stream is opened again, unless that has been done often enough.
+    async fn pause(&mut self, ended: bool) {
+        self.ends += u32::from(ended);
+        match self.again.next().filter(|_| self.ends <= MOST_ENDS) {
+            Some(wait) => {
+                if !ended {
+                    self.line.standing.broke(wait);
+                }
+                sleep(wait).await;
+            }
+            None => self.over = true,
+        }
+    }
+
+    async fn reopen(&mut self) {
+        if !self.last.is_empty() {
+            // The place in the address is where the first connection began.
+            self.sending.url = without(&self.sending.url, "after");
+            self.sending.last = Some(self.last.clone());
+        }
+        match self.line.exchange(&self.sending, self.line.pace.patience).await {
+            Ok(Answer::Stream(response)) => self.open = Some(Open::new(response, &self.line)),
+            Ok(Answer::Whole(whole)) => {
+                if let Err(error) = whole.meaning() {
+                    tracing::warn!(code = %error.code, status = error.status, "a stream cannot be continued");
+                }
+                self.over = true;
+            }
+            Err(error) => {
+                tracing::warn!(code = %error.code, error = error.message, "a stream cannot be continued");
+                self.over = true;
+            }
+        }
+    }
+
+    fn take(&mut self, event: Event) {
+        let Ok(data) = serde_json::from_str::<Value>(&event.data) else {
+            tracing::warn!("an event of a stream is no JSON");
+            return;
+        };
+        let id = Some(event.id).filter(|id| !id.is_empty());
+        if self.kind == Kind::Turn {
+            let place = |id: &str| id.parse::<i64>().ok();
+            if id.as_deref().and_then(place).is_some_and(|new| place(&self.last).is_some_and(|last| new <= last)) {
+                return;
+            }
+            let entry = data["entry"]["kind"].as_str();
+            self.over = data["type"] == "event" && entry == Some("ended");
+            if self.known.take_if(|known| *known == data).is_some() {
+                return;
+            }
+        }
+        // Which turn it is comes with every connection and proves nothing.
+        if self.kind == Kind::Any || data["type"] != "turn" {
+            self.again.reset();
+            self.ends = 0;
+        }
+        if let Some(id) = &id {
+            self.last.clone_from(id);
+        }
+        self.ready.push_back(WireEvent { id, data });
+    }
+}
+
+fn without(url: &reqwest::Url, name: &str) -> reqwest::Url {
+    let mut url = url.clone();
+    let kept: Vec<(String, String)> = url.query_pairs().into_owned().filter(|(key, _)| key != name).collect();
+    url.set_query(None);
+    if !kept.is_empty() {
+        url.query_pairs_mut().extend_pairs(kept);
+    }
+    url
+}
+
+/// One connection of a stream.
+pub(super) struct Open {
+    events: BoxStream<'static, Result<Event, String>>,
+    /// The last id that came on it.
+    last: String,
+    /// Bytes since the last event.
+    bytes: Arc<AtomicUsize>,
+}
+
+impl Open {
+    /// Reads this answer.
+    pub fn new(response: Response, line: &Line) -> Self {
+        let bytes = Arc::new(AtomicUsize::new(0));
+        let pieces = Pieces { response, silence: line.pace.silence, most: line.pace.most, bytes: bytes.clone() };
+        let pieces = stream::unfold(Some(pieces), |pieces| async move {
+            let mut pieces = pieces?;
+            match pieces.next().await {
+                Ok(Some(piece)) => Some((Ok(piece), Some(pieces))),
+                Ok(None) => None,
+                Err(why) => Some((Err(why), None)),
+            }
+        });
+        let events = EventStream::new(pieces).map(|event| {
+            event.map_err(|error| match error {
+                EventStreamError::Transport(why) => why,
+                EventStreamError::Utf8(_) | EventStreamError::Parser(_) => "it sent what is no stream of events".into(),
+            })
+        });
+        Self { events: events.boxed(), last: String::new(), bytes }
+    }
+
+    /// The next event; none when the server ended the stream in good order. An event that was sent without an id has none.
+    pub async fn next(&mut self) -> Option<Result<Event, String>> {
+        let event = self.events.next().await?;
+        self.bytes.store(0, Ordering::Relaxed);
+        Some(event.map(|mut event| {
+            // The parser repeats the last id for events without one.
+            if event.id == self.last {
+                event.id.clear();
+            } else {
+                self.last.clone_from(&event.id);
+            }
+            event
+        }))
+    }
+}
+
+struct Pieces {
+    response: Response,
+    silence: Duration,
+    most: usize,
+    bytes: Arc<AtomicUsize>,
+}
+
+impl Pieces {
+    async fn next(&mut self) -> Result<Option<Bytes>, String> {
+        let piece = timeout(self.silence, self.response.chunk())
+            .await
+            .map_err(|_| format!("nothing came for {} s", self.silence.as_secs()))?
+            .map_err(|error| super::answer::reason(&error))?;
+        let length = piece.as_ref().map_or(0, Bytes::len);
+        if self.bytes.fetch_add(length, Ordering::Relaxed) + length > self.most {
+            return Err("an event is too large".into());
+        }
+        Ok(piece)
+    }
+}

@@ -1,0 +1,183 @@
+//! The same operations over HTTP: a server somewhere else answers them.
+//!
+//! A request is repeated while only the connection is at fault. It carries a key by which the server knows it again, so that
+//! what changes something is done once. Streams are continued after the last event that came.
+
+mod address;
+mod again;
+mod answer;
+mod changes;
+mod connection;
+mod events;
+mod exchange;
+mod sign_in;
+mod speech;
+#[cfg(test)]
+mod tests;
+
+pub use address::PREFIX;
+pub use connection::Connection;
+pub use exchange::Pace;
+pub use sign_in::Credential;
+pub use speech::Dialect;
+
+use address::Address;
+use answer::{Answer, Whole};
+use contract::operation::{Effect, Meta, meta};
+use contract::ops::me::GetMe;
+use contract::ops::test::{AskDefer, AskStream, Deferred};
+use contract::ops::turns::TurnEvents;
+use contract::turn::Watched;
+use contract::wire::{Json, Method, Reply as _, WireReply, WireRequest};
+use contract::{Operation, Result, StudioError};
+use events::{Kind, follow};
+use exchange::{Line, Repeat, Sending};
+use futures_util::stream::BoxStream;
+use sign_in::SignIn;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use tokio::sync::{OnceCell, watch};
+use uuid::Uuid;
+
+/// A server, and who speaks to it.
+#[derive(Clone, Debug)]
+pub struct Server {
+    /// Its address, such as `https://studio.example.com`.
+    pub url: String,
+    /// Where it answers below that; none = [`PREFIX`]. May hold `{tenant}`.
+    pub prefix: Option<String>,
+    /// What stands for `{tenant}` in the prefix.
+    pub tenant: Option<String>,
+    /// Who speaks.
+    pub credential: Credential,
+    /// How long what may take.
+    pub pace: Pace,
+}
+
+impl Server {
+    /// A server at this address, with the usual prefix and pace.
+    pub fn new(url: impl Into<String>, credential: Credential) -> Self {
+        Self { url: url.into(), prefix: None, tenant: None, credential, pace: Pace::default() }
+    }
+}
+
+/// A client of a server. Cheap to clone; all clones are one.
+#[derive(Clone, Debug)]
+pub struct Proxy(Arc<Shared>);
+
+#[derive(Debug)]
+struct Shared {
+    line: Arc<Line>,
+    dialect: OnceCell<Dialect>,
+}
+
+impl Proxy {
+    /// A client of this server. Nothing is sent yet.
+    ///
+    /// # Errors
+    /// `invalid_config` for an address that is none.
+    pub fn new(server: Server) -> Result<Self> {
+        let Server { url, prefix, tenant, credential, pace } = server;
+        let address = Address::read(&url, prefix.as_deref(), tenant.as_deref())?;
+        let line = Arc::new(Line::new(address, SignIn::new(credential)?, pace)?);
+        Ok(Self(Arc::new(Shared { line, dialect: OnceCell::new() })))
+    }
+
+    /// Host and port, for people.
+    pub fn host(&self) -> &str {
+        self.0.line.address.host()
+    }
+
+    /// How the connection stands, and every change of it.
+    pub fn connection(&self) -> watch::Receiver<Connection> {
+        self.0.line.standing.subscribe()
+    }
+
+    /// Whenever something changed on the server, or may have while it could not be reached. It never ends, and keeps
+    /// [`Proxy::connection`] true while it is read.
+    pub fn changes(&self) -> BoxStream<'static, ()> {
+        changes::changes(self.clone())
+    }
+
+    /// Calls an operation.
+    ///
+    /// # Errors
+    /// Its refusals; 503 `unavailable` when the server cannot be reached.
+    pub(crate) async fn call(&self, meta: &Meta, request: WireRequest) -> Result<WireReply> {
+        let dialect = self.dialect().await?;
+        match meta.id {
+            AskStream::ID => self.ask(dialect, request).await,
+            _ => self.send(dialect, meta, &request).await,
+        }
+    }
+
+    async fn send(&self, dialect: Dialect, meta: &Meta, request: &WireRequest) -> Result<WireReply> {
+        let sending = self.sending(dialect, meta, request)?;
+        let line = &self.0.line;
+        match line.exchange(&sending, line.pace.patience).await? {
+            Answer::Whole(whole) => whole.meaning(),
+            Answer::Stream(response) => {
+                let kind = if meta.id == TurnEvents::ID { Kind::Turn } else { Kind::Any };
+                Ok(WireReply::Events(200, follow(line.clone(), sending, kind, Some(response), None)))
+            }
+        }
+    }
+
+    /// Asks, and then watches the turn: whatever becomes of the connection, the turn goes on and is asked for once.
+    async fn ask(&self, dialect: Dialect, request: WireRequest) -> Result<WireReply> {
+        let begun = self.send(dialect, &meta::<AskDefer>(), &request).await?;
+        let Json(Deferred { turn, session, .. }) = Json::from_wire(begun)?;
+        let path = BTreeMap::from([("id".to_owned(), turn.clone())]);
+        let watching = WireRequest { path, ..WireRequest::default() };
+        let sending = self.sending(dialect, &meta::<TurnEvents>(), &watching)?;
+        let first = serde_json::to_value(Watched::Turn { turn, session }).map_err(|_| StudioError::internal())?;
+        // The turn is told at once: from here on nobody may take the words back and ask again.
+        Ok(WireReply::Events(200, follow(self.0.line.clone(), sending, Kind::Turn, None, Some(first))))
+    }
+
+    fn sending(&self, dialect: Dialect, meta: &Meta, request: &WireRequest) -> Result<Sending> {
+        let sent = dialect.request(meta, request)?;
+        let changes = meta.method != Method::Get;
+        Ok(Sending {
+            method: verb(meta.method),
+            url: self.0.line.address.at(&sent.path, &sent.query),
+            body: sent.body,
+            key: changes.then(Uuid::new_v4),
+            deferred: meta.id == AskDefer::ID,
+            last: None,
+            repeat: if meta.effect == Effect::Run { Repeat::Joining } else { Repeat::Freely },
+        })
+    }
+
+    /// What the server speaks; asked once.
+    async fn dialect(&self) -> Result<Dialect> {
+        let ask = async || {
+            let line = &self.0.line;
+            let sending = Sending::get(line.address.at(GetMe::ROUTES[0], &[]));
+            match line.exchange(&sending, line.pace.patience).await? {
+                Answer::Whole(whole) => Dialect::of(whole),
+                Answer::Stream(_) => Err(StudioError::new(
+                    contract::Code::InternalError,
+                    502,
+                    "What answered is no Studio server: it sent a stream of events.",
+                )),
+            }
+        };
+        self.0.dialect.get_or_try_init(ask).await.copied()
+    }
+}
+
+fn verb(method: Method) -> reqwest::Method {
+    match method {
+        Method::Get => reqwest::Method::GET,
+        Method::Post => reqwest::Method::POST,
+        Method::Put => reqwest::Method::PUT,
+        Method::Patch => reqwest::Method::PATCH,
+        Method::Delete => reqwest::Method::DELETE,
+    }
+}
+
+/// A refusal of a whole answer, if it is one.
+fn refusal(whole: Whole) -> Option<StudioError> {
+    whole.meaning().err()
+}

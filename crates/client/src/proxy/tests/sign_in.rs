@@ -1,0 +1,65 @@
+//! Signing in with user and password.
+
+use super::fake::{Asked, Do, Fake, answer, json, me};
+use super::{get, server};
+use crate::{Client, Credential, Proxy, Server};
+use contract::Code;
+use text::Secret;
+
+const REFUSED: &str = r#"{"message":"Sign in.","code":"unauthorized","details":null}"#;
+const FOUND: &str = r#"{"name":"a"}"#;
+
+fn client(fake: &Fake, login: &Fake) -> Client {
+    let url = format!("{}/login", login.url());
+    let credential = Credential::Login { url, user: "ann".into(), password: Secret::new("geheim".into()) };
+    Client::proxy(Proxy::new(Server { credential, ..server(fake.url()) }).unwrap())
+}
+
+fn only(token: &'static str) -> impl Fn(&Asked, usize) -> Vec<Do> {
+    move |asked, _| match asked.header("authorization") {
+        Some(sent) if sent == format!("Bearer {token}") && asked.path.ends_with("/me") => me(),
+        Some(sent) if sent == format!("Bearer {token}") => json(200, FOUND),
+        _ => json(401, REFUSED),
+    }
+}
+
+#[tokio::test]
+async fn a_login_gives_the_token() {
+    let login = Fake::raw(|_, _| answer(200, "application/json", "", r#"{"access_token":"t0"}"#)).await;
+    let fake = Fake::raw(only("t0")).await;
+    let client = client(&fake, &login);
+    let (one, two) = tokio::join!(get(&client, "a"), get(&client, "a"));
+    assert!(one.is_ok() && two.is_ok(), "{one:?} {two:?}");
+    let asked = login.asked();
+    assert_eq!(asked.len(), 1, "one sign-in serves all");
+    assert_eq!((asked[0].method.as_str(), asked[0].path.as_str()), ("POST", "/login"));
+    assert_eq!(asked[0].body, r#"{"username":"ann","password":"geheim"}"#);
+}
+
+#[tokio::test]
+async fn a_token_that_has_run_out_is_renewed_once() {
+    let login = Fake::raw(|_, n| answer(200, "application/json", "", &format!(r#"{{"token":"t{n}"}}"#))).await;
+    let fake = Fake::raw(only("t1")).await;
+    let found = get(&client(&fake, &login), "a").await;
+    assert!(found.is_ok(), "{found:?}");
+    assert_eq!(login.asked().len(), 2);
+    let fake = Fake::raw(only("never")).await;
+    let login = Fake::raw(|_, n| answer(200, "application/json", "", &format!(r#"{{"token":"t{n}"}}"#))).await;
+    assert_eq!(get(&client(&fake, &login), "a").await.unwrap_err().code, Code::Unauthorized);
+    assert!(login.asked().len() <= 3, "{}", login.asked().len());
+}
+
+#[tokio::test]
+async fn a_refused_login_says_so_without_the_password() {
+    let fake = Fake::raw(only("t0")).await;
+    for login in [
+        Fake::raw(|_, _| answer(403, "text/plain", "", "wrong: geheim")).await,
+        Fake::raw(|_, _| answer(200, "application/json", "", r#"{"ok":true}"#)).await,
+        Fake::raw(|_, _| answer(302, "text/plain", "location: http://127.0.0.1:1/?p=geheim\r\n", "")).await,
+    ] {
+        let error = get(&client(&fake, &login), "a").await.unwrap_err();
+        assert!(!error.message.contains("geheim"), "{error}");
+        assert_eq!(login.asked().len(), 1);
+    }
+    assert!(fake.asked().is_empty());
+}

@@ -1,0 +1,243 @@
+//! Streams: cut anywhere, continued, ended.
+
+use super::fake::{Asked, Do, Fake, answer, end, json, piece, stream};
+use super::{client, server};
+use crate::{Client, Pace, Proxy, Request, Server};
+use contract::Result;
+use contract::ops::common::{AfterQuery, IdPath, NamePath};
+use contract::ops::test::{AskBody, AskStream, SessionQuery};
+use contract::ops::turns::TurnEvents;
+use contract::turn::Watched;
+use contract::wire::{Events, NoBody};
+use futures_util::StreamExt as _;
+use std::time::Duration;
+
+const TURN: &str = "data: {\"type\":\"turn\",\"turn\":\"t\",\"session\":\"s\"}\n\n";
+
+/// An entry of the log, as it is sent.
+fn entry(seq: i64) -> String {
+    let event = match seq {
+        1 => r#""kind":"model_asked","step":1,"attempt":1,"cut":0"#.to_owned(),
+        4 => r#""kind":"ended","status":"done","text":"ü"#.to_owned() + r#"""#,
+        n => format!(r#""kind":"interrupted","by":"p{n}""#),
+    };
+    format!(
+        "id: {seq}\ndata: {{\"type\":\"event\",\"entry\":{{\"seq\":{seq},\"at\":\"2026-01-01T00:00:00Z\",{event}}}}}\n\n"
+    )
+}
+
+fn text(words: &str) -> String {
+    format!("data: {{\"type\":\"text\",\"text\":\"{words}\"}}\n\n")
+}
+
+/// What was seen, in short: `t` the turn, numbers the log, words the text.
+fn short(what: &Watched) -> String {
+    match what {
+        Watched::Turn { .. } => "t".into(),
+        Watched::Event { entry } => entry.seq.to_string(),
+        Watched::Text { text } => text.clone(),
+        other => format!("{other:?}"),
+    }
+}
+
+async fn seen(events: Events<Watched>) -> String {
+    let seen: Vec<String> = events.0.map(|(_, what)| short(&what)).collect().await;
+    seen.join(" ")
+}
+
+async fn watch(client: &Client, after: Option<i64>) -> Result<Events<Watched>> {
+    let request = Request::<TurnEvents> { path: IdPath { id: "t".into() }, query: AfterQuery { after }, body: NoBody };
+    client.call(request).await
+}
+
+async fn ask(client: &Client) -> Result<Events<Watched>> {
+    let request = Request::<AskStream> {
+        path: NamePath { name: "a".into() },
+        query: SessionQuery::default(),
+        body: AskBody { query: "hello".into(), ..AskBody::default() },
+    };
+    client.call(request).await
+}
+
+/// A whole stream from a place on.
+fn rest(after: i64) -> Vec<Do> {
+    let mut steps = vec![stream(), piece(TURN)];
+    steps.extend((after + 1..=4).map(|seq| piece(&entry(seq))));
+    steps
+}
+
+fn last(asked: &Asked) -> i64 {
+    asked.header("last-event-id").map_or(0, |id| id.parse().unwrap())
+}
+
+#[tokio::test]
+async fn a_stream_is_read_to_the_end_of_its_turn() {
+    let fake = Fake::new(|asked, _| {
+        let mut steps = rest(last(asked));
+        // Heartbeats and words between entries, and a server that keeps the connection open at the end.
+        steps.insert(2, piece(": hb\n\n"));
+        steps.insert(4, piece(&text("one")));
+        steps.push(Do::Wait(Duration::from_secs(30)));
+        steps
+    })
+    .await;
+    let events = watch(&client(&fake), None).await.unwrap();
+    let ids: Vec<_> = events.0.map(|(id, what)| (id.unwrap_or_default(), short(&what))).collect().await;
+    let expected = [("", "t"), ("1", "1"), ("", "one"), ("2", "2"), ("3", "3"), ("4", "4")];
+    assert_eq!(ids, expected.map(|(id, what)| (id.to_owned(), what.to_owned())));
+    assert_eq!(fake.asked()[0].path, "/api/v1/astudio/turns/t/events");
+    assert!(fake.asked()[0].header("accept").unwrap().contains("text/event-stream"));
+}
+
+#[tokio::test]
+async fn a_stream_may_be_cut_at_any_byte() {
+    let whole: String = [TURN.to_owned(), entry(1), text("one"), entry(2), entry(3), entry(4)].concat();
+    // Every byte would take long; these fall into every kind of place.
+    for at in (1..whole.len()).step_by(17) {
+        if !whole.is_char_boundary(at) {
+            continue;
+        }
+        let part = whole[..at].to_owned();
+        let fake = Fake::new(move |asked, n| match n {
+            0 => vec![stream(), piece(&part), Do::Close],
+            _ => rest(last(asked)),
+        })
+        .await;
+        let events = watch(&client(&fake), None).await.unwrap();
+        let seen = seen(events).await;
+        let log: Vec<&str> = seen.split(' ').filter(|word| word.parse::<i64>().is_ok()).collect();
+        assert_eq!(log, ["1", "2", "3", "4"], "cut at {at}: {seen}");
+    }
+}
+
+#[tokio::test]
+async fn it_goes_on_after_the_last_place_and_skips_what_comes_again() {
+    let fake = Fake::new(|_, n| match n {
+        0 => vec![stream(), piece(TURN), piece(&entry(2)), piece(&text("one")), Do::Close],
+        // One that does not look at the place.
+        _ => rest(0),
+    })
+    .await;
+    let events = watch(&client(&fake), Some(1)).await.unwrap();
+    assert_eq!(seen(events).await, "t 2 one t 3 4");
+    let asked = fake.asked();
+    assert!(asked[0].path.ends_with("?after=1") && asked[0].header("last-event-id").is_none(), "{asked:?}");
+    assert_eq!((asked[1].path.as_str(), last(&asked[1])), ("/api/v1/astudio/turns/t/events", 2));
+}
+
+#[tokio::test]
+async fn silence_is_a_broken_connection_and_heartbeats_are_none() {
+    let fake = Fake::new(|asked, n| match n {
+        0 => {
+            let mut steps = vec![stream(), piece(&entry(1))];
+            for _ in 0..4 {
+                steps.extend([Do::Wait(Duration::from_millis(300)), piece(": hb\n\n")]);
+            }
+            steps.extend([piece(&entry(2)), Do::Wait(Duration::from_secs(30))]);
+            steps
+        }
+        _ => rest(last(asked)),
+    })
+    .await;
+    let events = watch(&client(&fake), None).await.unwrap();
+    assert_eq!(seen(events).await, "1 2 t 3 4");
+    assert_eq!((fake.asked().len(), last(&fake.asked()[1])), (2, 2));
+}
+
+#[tokio::test]
+async fn an_end_in_good_order_before_the_end_of_the_turn_is_not_believed_at_once() {
+    let fake = Fake::new(|asked, n| match n {
+        0 => vec![stream(), piece(TURN), piece(&entry(1)), end()],
+        _ => rest(last(asked)),
+    })
+    .await;
+    assert_eq!(seen(watch(&client(&fake), None).await.unwrap()).await, "t 1 t 2 3 4");
+    // One that has nothing new to say is believed in the end.
+    let fake = Fake::new(|_, _| vec![stream(), piece(TURN), end()]).await;
+    assert_eq!(seen(watch(&client(&fake), None).await.unwrap()).await, "t t t t");
+}
+
+#[tokio::test]
+async fn a_stream_that_cannot_be_continued_ends() {
+    let fake = Fake::new(|_, n| match n {
+        0 => vec![stream(), piece(TURN), piece(&entry(1)), Do::Close],
+        _ => json(404, r#"{"message":"Turn 't' not found.","code":"not_found","details":null}"#),
+    })
+    .await;
+    assert_eq!(seen(watch(&client(&fake), None).await.unwrap()).await, "t 1");
+    assert_eq!(fake.asked().len(), 2);
+    let error = watch(&client(&fake), None).await.err().unwrap();
+    assert_eq!(error.status, 404, "at the beginning it is told");
+}
+
+#[tokio::test]
+async fn an_event_without_an_end_does_not_fill_the_memory() {
+    let big = format!("data: {}", "x".repeat(1 << 19));
+    let fake = Fake::new(move |_, _| {
+        let more = piece(&"x".repeat(1 << 19));
+        vec![stream(), piece(TURN), piece(&big), more.clone(), more, Do::Wait(Duration::from_secs(30))]
+    })
+    .await;
+    let pace = Pace { patience: Duration::ZERO, ..server(String::new()).pace };
+    let client = Client::proxy(Proxy::new(Server { pace, ..server(fake.url()) }).unwrap());
+    assert_eq!(seen(watch(&client, None).await.unwrap()).await, "t");
+}
+
+#[tokio::test]
+async fn an_ask_is_sent_once_whatever_breaks() {
+    let fake = Fake::new(|asked, n| match (asked.method.as_str(), n) {
+        // It begins, and nobody hears of it.
+        ("POST", 0) => vec![Do::Close],
+        ("POST", _) => json(202, r#"{"turn":"t","session":"s","approvals":[]}"#),
+        (_, 2) => answer(503, "text/plain", "", "starting"),
+        (_, 3) => vec![stream(), piece(TURN), piece(&entry(1)), piece(&text("one")), Do::Close],
+        _ => rest(last(asked)),
+    })
+    .await;
+    let events = ask(&client(&fake)).await.unwrap();
+    assert_eq!(seen(events).await, "t 1 one t 2 3 4");
+    let posts: Vec<Asked> = fake.asked().into_iter().filter(|asked| asked.method == "POST").collect();
+    assert_eq!(posts.len(), 2);
+    assert_eq!(posts[0].header("idempotency-key"), posts[1].header("idempotency-key"));
+    assert!(posts.iter().all(|post| post.header("prefer") == Some("respond-async")), "{posts:?}");
+    assert_eq!(posts[0].path, "/api/v1/astudio/agents/a/test/ask");
+}
+
+#[tokio::test]
+async fn an_ask_whose_turn_cannot_be_watched_has_begun_all_the_same() {
+    let fake = Fake::new(|asked, _| match asked.method.as_str() {
+        "POST" => json(202, r#"{"turn":"t","session":"s","approvals":[]}"#),
+        _ => json(503, r#"{"message":"no","code":"studio_storage_unavailable","details":null}"#),
+    })
+    .await;
+    let events = ask(&client(&fake)).await.unwrap();
+    assert_eq!(seen(events).await, "t");
+    let refused = Fake::new(|_, _| json(409, r#"{"message":"busy","code":"turn_open","details":null}"#)).await;
+    assert_eq!(ask(&client(&refused)).await.err().unwrap().code, contract::Code::TurnOpen);
+}
+
+#[tokio::test]
+async fn dropping_a_stream_hangs_up_and_stops_nothing() {
+    let fake = Fake::new(|asked, _| match asked.method.as_str() {
+        "POST" => json(202, r#"{"turn":"t","session":"s","approvals":[]}"#),
+        _ => {
+            let mut steps = vec![stream(), piece(TURN), piece(&entry(1))];
+            steps.push(Do::Wait(Duration::from_secs(30)));
+            steps
+        }
+    })
+    .await;
+    let mut events = ask(&client(&fake)).await.unwrap().0;
+    assert_eq!(short(&events.next().await.unwrap().1), "t");
+    assert_eq!(short(&events.next().await.unwrap().1), "1");
+    drop(events);
+    for _ in 0..100 {
+        if fake.gone() == 1 {
+            let asked: Vec<String> = fake.asked().iter().map(|asked| asked.method.clone()).collect();
+            assert_eq!(asked, ["POST", "GET"], "nothing is asked to stop");
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    panic!("the connection stays open");
+}
