@@ -13,13 +13,16 @@ mod agents;
 mod audit;
 #[path = "spine/call.rs"]
 mod call;
+#[path = "spine/disk.rs"]
+mod disk;
 #[path = "spine/program.rs"]
 mod program;
-#[path = "spine/report.rs"]
+#[path = "common/report.rs"]
 mod report;
-#[path = "spine/world.rs"]
+#[path = "common/world.rs"]
 mod world;
 
+use astudio::app::Settings;
 use report::Report;
 use std::time::Duration;
 
@@ -63,10 +66,10 @@ fn main() {
     let wanted = |name: &str| only.is_none_or(|names| names.split(',').any(|n| n == name));
 
     let mut report = Report::default();
-    report.note(format!("A write of 4 KiB reaches this disk in {:.0} µs (median of fdatasync).", world::disk_micros()));
+    report.note(format!("A write of 4 KiB reaches this disk in {:.0} µs (median of fdatasync).", disk::micros()));
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
     if wanted("patch") || wanted("audit") {
-        let world = runtime.block_on(world::World::new(plan.patched));
+        let world = runtime.block_on(world::World::new(plan.patched, &Settings::default()));
         if wanted("patch") {
             runtime.block_on(agents::patch(&world, &plan, &mut report));
         }
@@ -75,7 +78,7 @@ fn main() {
         }
     }
     if wanted("get") || wanted("page") || wanted("start") {
-        let world = runtime.block_on(world::World::new(plan.agents));
+        let world = runtime.block_on(world::World::new(plan.agents, &Settings::default()));
         if wanted("get") {
             runtime.block_on(agents::get(&world, &plan, &mut report));
         }

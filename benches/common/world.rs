@@ -9,9 +9,7 @@ use contract::wire::{Raw, WireRequest};
 use engine::Builder;
 use engine::people::Memberships;
 use serde_json::json;
-use std::io::Write as _;
 use std::sync::Arc;
-use std::time::Instant;
 use store::StoreError;
 use store::repo::{people, settings};
 use tempfile::TempDir;
@@ -33,13 +31,13 @@ pub struct World {
 }
 
 impl World {
-    /// A home with so many agents.
-    pub async fn new(agents: usize) -> World {
+    /// A home with so many agents, whose models are those of the settings.
+    pub async fn new(agents: usize, settings: &Settings) -> World {
         let home = folder();
         let store = Store::open(&StoreSettings::new(home.path())).unwrap();
         assert!(trust::journal::install(&store));
         store.write(settle).await.unwrap();
-        let engine = Builder::new(store.clone(), Arc::new(Models::new(&Settings::default(), home.path())))
+        let engine = Builder::new(store.clone(), Arc::new(Models::new(settings, home.path())))
             .resolver(Arc::new(Memberships(store)))
             .build();
         let world = World { engine, home };
@@ -76,20 +74,7 @@ pub fn caller(user: &str) -> Caller {
 
 /// An empty folder on the disk that holds the build, which is no memory file system as `/tmp` may be.
 pub fn folder() -> TempDir {
-    tempfile::Builder::new().prefix("spine-").tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap()
-}
-
-/// How long this disk takes to keep a small write: the floor under every durable call.
-pub fn disk_micros() -> f64 {
-    let folder = folder();
-    let mut file = std::fs::File::create(folder.path().join("probe")).unwrap();
-    let once = |_| {
-        let since = Instant::now();
-        file.write_all(&[7; 4096]).unwrap();
-        file.sync_data().unwrap();
-        since.elapsed().as_secs_f64() * 1e6
-    };
-    super::report::median(&(0..100).map(once).collect::<Vec<_>>())
+    tempfile::Builder::new().prefix("bench-").tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap()
 }
 
 fn settle(tx: &mut dyn store::Tx) -> Result<(), StoreError> {

@@ -2,20 +2,31 @@
 
 /// What a figure is counted in, and which way is better.
 #[derive(Clone, Copy, PartialEq)]
+// No measurement uses all of them.
+#[allow(dead_code)]
 pub enum Unit {
     PerSecond,
     Millis,
     Micros,
     Megabytes,
+    Mebibytes,
+    Percent,
+    Bytes,
+    Times,
 }
 
 impl Unit {
-    fn show(self, figure: f64) -> String {
+    /// A figure as people read it.
+    pub fn show(self, figure: f64) -> String {
         match self {
             Unit::PerSecond => format!("{}/s", thousands(figure.round())),
             Unit::Millis => format!("{figure:.1} ms"),
             Unit::Micros => format!("{figure:.1} µs"),
             Unit::Megabytes => format!("{figure:.1} MB"),
+            Unit::Mebibytes => format!("{figure:.1} MiB"),
+            Unit::Percent => format!("{figure:.3} %"),
+            Unit::Bytes => format!("{} B", thousands(figure)),
+            Unit::Times => format!("{figure:.2} times"),
         }
     }
 }
@@ -33,6 +44,9 @@ pub fn thousands(number: f64) -> String {
     out
 }
 
+/// Figures as people read them, by name.
+pub type Figures = Vec<(&'static str, String)>;
+
 struct Row {
     name: String,
     figure: String,
@@ -42,11 +56,12 @@ struct Row {
     verdict: &'static str,
 }
 
-/// The table, and remarks below it.
+/// The table, remarks below it, and the same figures of two programs beside each other.
 #[derive(Default)]
 pub struct Report {
     rows: Vec<Row>,
     notes: Vec<String>,
+    beside: Vec<[String; 3]>,
 }
 
 impl Report {
@@ -54,7 +69,12 @@ impl Report {
     pub fn measure(&mut self, name: &str, unit: Unit, rounds: &[f64], aim: f64) {
         let figure = median(rounds);
         // Above one is better than the aim, whatever is counted.
-        let ratio = if unit == Unit::PerSecond { figure / aim } else { aim / figure };
+        let ratio = match unit {
+            Unit::PerSecond => figure / aim,
+            // Nothing at all is wanted, and nothing is what there is.
+            _ if figure == 0.0 => f64::INFINITY,
+            _ => aim / figure,
+        };
         let verdict = match ratio {
             r if r >= 1.0 => "ok",
             r if r >= 0.5 => "half",
@@ -66,7 +86,7 @@ impl Report {
             figure: unit.show(figure),
             spread: format!("{} to {}", unit.show(least), unit.show(most)),
             aim: unit.show(aim),
-            ratio: format!("{ratio:.2}"),
+            ratio: if ratio.is_finite() { format!("{ratio:.2}") } else { "∞".to_owned() },
             verdict,
         });
     }
@@ -81,6 +101,13 @@ impl Report {
         self.notes.push(note);
     }
 
+    /// The same figures of two programs.
+    pub fn beside(&mut self, one: &str, other: &str, ones: Figures, others: Figures) {
+        self.beside.push(["beside another program".into(), one.into(), other.into()]);
+        let rows = ones.into_iter().zip(others);
+        self.beside.extend(rows.map(|((name, one), (_, other))| [name.to_owned(), one, other]));
+    }
+
     fn table(&self) -> Vec<[&str; 6]> {
         let mut table = vec![["measure", "figure", "rounds", "aim", "ratio", ""]];
         table.extend(self.rows.iter().map(|r| {
@@ -91,34 +118,44 @@ impl Report {
 
     /// For a terminal.
     pub fn print(&self) {
-        let table = self.table();
-        let width = |column: usize| table.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
-        let widths: Vec<usize> = (0..6).map(width).collect();
-        for row in &table {
-            let line: Vec<String> = row
-                .iter()
-                .zip(&widths)
-                .enumerate()
-                .map(|(at, (cell, width))| if at == 0 { format!("{cell:<width$}") } else { format!("{cell:>width$}") })
-                .collect();
-            println!("{}", line.join("  ").trim_end());
-        }
-        for note in &self.notes {
-            println!("{note}");
+        columns(&self.table());
+        self.notes.iter().for_each(|note| println!("{note}"));
+        if !self.beside.is_empty() {
+            println!();
+            columns(&self.beside);
         }
     }
 
     /// For a page.
     pub fn markdown(&self) {
-        for (at, row) in self.table().iter().enumerate() {
-            println!("| {} |", row.join(" | "));
-            if at == 0 {
-                println!("|---|---:|---:|---:|---:|---|");
-            }
-        }
+        table_of(&self.table(), "|---|---:|---:|---:|---:|---|");
         println!();
-        for note in &self.notes {
-            println!("- {note}");
+        self.notes.iter().for_each(|note| println!("- {note}"));
+        if !self.beside.is_empty() {
+            println!();
+            table_of(&self.beside, "|---|---:|---:|");
+        }
+    }
+}
+
+fn columns<S: AsRef<str>, const N: usize>(table: &[[S; N]]) {
+    let width = |column: usize| table.iter().map(|row| row[column].as_ref().chars().count()).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..N).map(width).collect();
+    for row in table {
+        let cell = |(at, (cell, width)): (usize, (&S, &usize))| {
+            let cell = cell.as_ref();
+            if at == 0 { format!("{cell:<width$}") } else { format!("{cell:>width$}") }
+        };
+        let line: Vec<String> = row.iter().zip(&widths).enumerate().map(cell).collect();
+        println!("{}", line.join("  ").trim_end());
+    }
+}
+
+fn table_of<S: AsRef<str>, const N: usize>(table: &[[S; N]], rule: &str) {
+    for (at, row) in table.iter().enumerate() {
+        println!("| {} |", row.each_ref().map(AsRef::as_ref).join(" | "));
+        if at == 0 {
+            println!("{rule}");
         }
     }
 }
