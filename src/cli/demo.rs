@@ -5,6 +5,7 @@ use super::exit::Failure;
 use super::table::record;
 use crate::app::demo::{self, Options};
 use client::{Caller, Client};
+use std::collections::BTreeMap;
 
 /// Arguments of `astudio demo`.
 #[derive(Debug, clap::Args)]
@@ -27,7 +28,10 @@ impl DemoArgs {
 /// Runs the command. Answers a client of the demo's own person.
 pub async fn run(ctx: &Ctx, args: DemoArgs) -> Result<Client, Failure> {
     let report = demo::seed(&ctx.app.engine, Options { reset: args.reset }).await?;
-    ctx.out.answer(&report, |out| {
+    let tokens = demo::tokens(&ctx.app.engine).await?;
+    let mut said = serde_json::to_value(&report).unwrap_or_default();
+    said["tokens"] = serde_json::json!(tokens.iter().cloned().collect::<BTreeMap<_, _>>());
+    ctx.out.answer(&said, |out| {
         let people = report.people.iter().map(|p| format!("{} ({})", p.id, p.role)).collect::<Vec<_>>().join(", ");
         record(
             out,
@@ -43,6 +47,10 @@ pub async fn run(ctx: &Ctx, args: DemoArgs) -> Result<Client, Failure> {
                 ("orders", Some(format!("{} written", report.orders_written))),
             ],
         )?;
+        if !tokens.is_empty() {
+            out.heading("Tokens for `astudio serve`, shown once:")?;
+            tokens.iter().try_for_each(|(user, secret)| out.line(&format!("  {user:5} {secret}")))?;
+        }
         if args.no_open {
             return Ok(());
         }

@@ -9,6 +9,7 @@ mod orders;
 use super::home::Places;
 use contract::ops::agents::{AgentCreate, AgentItem, CreateAgent, DeleteAgent, ListAgents};
 use contract::ops::people::{Member, Tenant, User};
+use contract::ops::tokens::{CreateToken, ListTokens, TokenCreate};
 use contract::wire::{Body as _, Json, Raw, WireRequest};
 use contract::{Code, Micros, Result, StudioError};
 use engine::{Caller, Engine};
@@ -24,6 +25,9 @@ use trust::journal::{self, Entry};
 pub const TENANT: &str = "demo";
 /// Whom commands speak as afterwards.
 pub const USER: &str = "ben";
+
+/// Name of the tokens that the demo makes.
+const TOKEN: &str = "demo";
 
 /// What to do.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -196,6 +200,26 @@ fn record(
 ) -> std::result::Result<(), StoreError> {
     let partition = Partition::tenant(TENANT).map_err(|_| StoreError::Decode("the demo's tenant".into()))?;
     journal::record(tx, now, Entry { partition: &partition, actor: "demo", action, subject, body })
+}
+
+/// A token for each of the people who has none of the demo's yet, as `(user, secret)`: with it they sign in at a server of
+/// this home. A secret cannot be shown a second time.
+///
+/// # Errors
+/// Of the storage, and refusals of the operations.
+pub async fn tokens(engine: &Engine) -> Result<Vec<(String, String)>> {
+    let mut made = Vec::new();
+    for person in &cast::PEOPLE {
+        let Json(list) = engine.call::<ListTokens>(caller(person.id), WireRequest::default()).await?;
+        if list.tokens.iter().any(|token| token.name == TOKEN) {
+            continue;
+        }
+        let body = TokenCreate { name: TOKEN.into(), scopes: Vec::new(), days: None }.raw();
+        let Json(token) =
+            engine.call::<CreateToken>(caller(person.id), WireRequest { body, ..WireRequest::default() }).await?;
+        made.extend(token.secret.map(|secret| (person.id.to_owned(), secret)));
+    }
+    Ok(made)
 }
 
 #[derive(Default)]
