@@ -1,7 +1,7 @@
 //! Asks over HTTP: streamed as AG-UI events, or waited for.
 
 use crate::agui::{AgUi, read_id};
-use crate::router::Shared;
+use crate::shared::Shared;
 use crate::{answer, sse};
 use axum::response::Response;
 use contract::ops::test::AskStream;

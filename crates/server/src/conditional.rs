@@ -3,7 +3,7 @@
 //! The tag of an agent is its version and a hash of its id and of the caller's access. The tag of a list is the newest
 //! place in the tenant's journal, for every change moves that in its own transaction, and a hash of who asks for what.
 
-use crate::router::Shared;
+use crate::shared::Shared;
 use bytes::Bytes;
 use contract::ops::agents::{DeleteAgent, GetAgent, ListAgents, PatchAgent};
 use contract::wire::{Raw, WireReply, WireRequest};
@@ -11,31 +11,8 @@ use contract::{Code, Operation as _, Result, StudioError};
 use engine::{Caller, Entry};
 use http::HeaderMap;
 use http::header::{IF_MATCH, IF_NONE_MATCH};
-use quick_cache::Weighter;
-use quick_cache::sync::Cache;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
-
-/// Bytes of written lists that are kept.
-const LISTS: u64 = 24 * 1024 * 1024;
-
-/// Lists as they were written, by tag.
-pub type Lists = Cache<String, Bytes, Length>;
-
-/// Weighs a list by its bytes.
-#[derive(Clone)]
-pub struct Length;
-
-impl Weighter<String, Bytes> for Length {
-    fn weight(&self, key: &String, value: &Bytes) -> u64 {
-        (key.len() + value.len()) as u64
-    }
-}
-
-/// An empty store of lists.
-pub fn lists() -> Lists {
-    Cache::with_weighter(256, LISTS, Length)
-}
 
 /// What a read answers.
 pub enum Read {

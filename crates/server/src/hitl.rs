@@ -2,7 +2,7 @@
 //!
 //! An interaction is an approval; only the person who asked answers here.
 
-use crate::router::Shared;
+use crate::shared::Shared;
 use crate::{answer, ask, request};
 use axum::Router;
 use axum::extract::{Request, State};

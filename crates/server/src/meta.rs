@@ -1,7 +1,7 @@
 //! What stands outside the contract: health, metrics, the document of the interface.
 
 use crate::answer;
-use crate::router::Shared;
+use crate::shared::Shared;
 use axum::Router;
 use axum::extract::State;
 use axum::response::{IntoResponse as _, Response};

@@ -1,10 +1,11 @@
 //! The routes: made from the declared operations, one handler for all of them.
 
-use crate::conditional::{self, Lists, Read};
+use crate::conditional::{self, Read};
 use crate::limits::Limits;
 use crate::metrics::Metrics;
 use crate::repeat::{Kept, Named, Repeats};
-use crate::sign_in::{SignInSource, session};
+use crate::shared::Shared;
+use crate::sign_in::SignInSource;
 use crate::{ServerSettings, answer, ask, hitl, meta, request, sse};
 use axum::Router;
 use axum::body::Body;
@@ -18,7 +19,7 @@ use contract::ops::approvals::DecideApproval;
 use contract::ops::test::{Ask, AskDefer, AskStream};
 use contract::wire::{Method, Raw, WireReply, WireRequest};
 use contract::{Code, Operation as _, Result, StudioError};
-use engine::{Caller, Engine, Entry, SignIn};
+use engine::{Caller, Engine, Entry};
 use futures_util::FutureExt as _;
 use http::header::{ACCEPT, ETAG};
 use http::{HeaderMap, HeaderName, HeaderValue};
@@ -37,33 +38,6 @@ const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 const PREFER: HeaderName = HeaderName::from_static("prefer");
 
-/// What all handlers share.
-pub struct Shared {
-    /// The engine.
-    pub engine: Engine,
-    /// Who checks credentials.
-    pub sign_in: Arc<dyn SignInSource>,
-    /// The settings.
-    pub settings: ServerSettings,
-    pub(crate) limits: Limits,
-    pub(crate) metrics: Metrics,
-    pub(crate) repeats: Repeats,
-    pub(crate) lists: Lists,
-    pub(crate) stopping: watch::Receiver<bool>,
-}
-
-impl Shared {
-    /// The caller of a request whose route may name a tenant.
-    pub(crate) async fn caller(&self, headers: &HeaderMap, route_tenant: Option<String>) -> Result<Caller> {
-        let sign_in = self.sign_in.sign_in(headers).await?.filter(|sign_in| !sign_in.user_id.is_empty());
-        let sign_in: SignIn = sign_in.ok_or_else(|| {
-            StudioError::new(Code::Unauthorized, 401, "Sign in first: send 'Authorization: Bearer TOKEN'.")
-        })?;
-        self.limits.pass(&sign_in.credential)?;
-        Ok(Caller { sign_in: Some(sign_in), route_tenant, session: session(headers)? })
-    }
-}
-
 /// The server, ready to be mounted or to listen.
 #[derive(Clone)]
 pub struct Server {
@@ -79,7 +53,7 @@ impl Server {
             limits: Limits::new(&settings),
             metrics: Metrics::default(),
             repeats: Repeats::default(),
-            lists: conditional::lists(),
+            lists: crate::lists::lists(),
             engine,
             sign_in,
             settings,
