@@ -40,14 +40,14 @@ pub struct Client(Way);
 
 #[derive(Clone)]
 enum Way {
-    Local { engine: Engine, caller: Caller },
+    Local { engine: Engine, caller: Box<Caller> },
     Proxy(Proxy),
 }
 
 impl Client {
     /// A client of the engine in this process.
     pub fn local(engine: Engine, caller: Caller) -> Self {
-        Self(Way::Local { engine, caller })
+        Self(Way::Local { engine, caller: Box::new(caller) })
     }
 
     /// A client of a server.
@@ -64,7 +64,7 @@ impl Client {
         Engine: Serve<O>,
     {
         match &self.0 {
-            Way::Local { engine, caller } => engine.call::<O>(caller.clone(), request.wire()).await,
+            Way::Local { engine, caller } => engine.call::<O>(Caller::clone(caller), request.wire()).await,
             Way::Proxy(proxy) => O::Reply::from_wire(proxy.call(&meta::<O>(), request.wire()).await?),
         }
     }
@@ -82,7 +82,7 @@ impl Client {
             )
         })?;
         match &self.0 {
-            Way::Local { engine, caller } => (entry.call)(engine.clone(), caller.clone(), request).await,
+            Way::Local { engine, caller } => (entry.call)(engine.clone(), Caller::clone(caller), request).await,
             Way::Proxy(proxy) => proxy.call(&entry.meta, request).await,
         }
     }
