@@ -36,6 +36,9 @@ const TAGS: [(&str, &str); 14] = [
 const CHOSEN_BY: [(&str, &str); 2] =
     [("test.stream", "Accept: text/event-stream"), ("test.defer", "Prefer: respond-async")];
 
+/// Parameters of a shared query that an operation refuses.
+const REFUSED: [(&str, &str); 2] = [("audit.list", "q"), ("audit.list", "sort")];
+
 /// Refusals that every operation may answer.
 const ALWAYS: [(Code, u16); 9] = [
     (Code::InvalidRequest, 400),
@@ -202,6 +205,7 @@ fn chosen_by(operation: &Described) -> &'static str {
 fn header(name: &str, about: &str) -> Value {
     let schema = match name {
         "Idempotency-Key" => json!({ "type": "string", "pattern": "^[!-~]{1,255}$" }),
+        "If-Match" => json!({ "type": "string", "pattern": r#"^(\*|"-?[0-9]{1,18}-[0-9a-f]{16}")$"# }),
         "Prefer" => json!({ "type": "string", "enum": ["respond-async"] }),
         "X-Studio-Session" => json!({ "type": "string", "pattern": crate::schema::SESSION }),
         _ => json!({ "type": "string" }),
@@ -234,12 +238,15 @@ fn parameters(operations: &[&Described]) -> Vec<Value> {
     let mut list: Vec<Value> = names(first.meta.routes[0])
         .into_iter()
         .map(|name| {
-            let schema = json!({ "type": "string", "minLength": 1 });
-            let about = &path["properties"][name]["description"];
+            let mut schema = tidy(true, path["properties"][name].clone());
+            let about = schema.as_object_mut().and_then(|schema| schema.remove("description"));
+            schema["type"] = "string".into();
+            schema["minLength"] = 1.into();
             json!({ "name": name, "in": "path", "required": true, "description": about, "schema": schema })
         })
         .collect();
-    list.extend(first.query.iter().map(|Parameter { name, about, schema }| {
+    let takes = |parameter: &&Parameter| !REFUSED.contains(&(first.meta.id, parameter.name));
+    list.extend(first.query.iter().filter(takes).map(|Parameter { name, about, schema }| {
         json!({ "name": name, "in": "query", "required": false, "description": about, "schema": schema })
     }));
     let read = |(name, _): &(&str, &str)| operations.iter().any(|operation| reads(operation, name));

@@ -21,6 +21,7 @@ operations! {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct KindPath {
     /// Which catalogue.
+    #[cfg_attr(feature = "schema", schemars(extend("enum" = ["base-classes", "llm-clients", "tools", "vector-stores", "model-params"])))]
     pub kind: String,
 }
 impl Params for KindPath {}

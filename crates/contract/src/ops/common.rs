@@ -92,7 +92,7 @@ impl Query for Page {
             crate::schema::Parameter::new(
                 "sort",
                 "A field, with `-` in front for descending.",
-                serde_json::json!({ "type": "string" }),
+                serde_json::json!({ "enum": ["name", "-name", "updated_at", "-updated_at"] }),
             ),
         ]
     }
