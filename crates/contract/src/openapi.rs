@@ -205,7 +205,7 @@ fn chosen_by(operation: &Described) -> &'static str {
 fn header(name: &str, about: &str) -> Value {
     let schema = match name {
         "Idempotency-Key" => json!({ "type": "string", "pattern": "^[!-~]{1,255}$" }),
-        "If-Match" => json!({ "type": "string", "pattern": r#"^(\*|"-?[0-9]{1,18}-[0-9a-f]{16}")$"# }),
+        "If-Match" => json!({ "type": "string", "minLength": 1, "pattern": r#"^(\*|"-?[0-9]{1,18}-[0-9a-f]{16}")$"# }),
         "Prefer" => json!({ "type": "string", "enum": ["respond-async"] }),
         "X-Studio-Session" => json!({ "type": "string", "pattern": crate::schema::SESSION }),
         _ => json!({ "type": "string" }),

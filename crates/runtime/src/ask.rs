@@ -186,12 +186,7 @@ fn planned(call: PlannedCall) -> [TurnEvent; 2] {
 /// # Errors
 /// 400 `invalid_request`.
 pub fn check_session_name(name: Option<&str>) -> Result<(), StudioError> {
-    match name {
-        Some(name) if name.is_empty() || name.len() > 128 || !name.bytes().all(|b| b.is_ascii_graphic()) => Err(
-            StudioError::invalid_request("The name of a session has 1 to 128 visible ASCII characters without spaces."),
-        ),
-        _ => Ok(()),
-    }
+    name.map_or(Ok(()), contract::ops::test::check_session_name)
 }
 
 fn gone() -> RuntimeError {

@@ -85,11 +85,12 @@ fn unauthorized(message: &str) -> StudioError {
 /// The test session that a request names beside its body: the header, else the cookie.
 ///
 /// # Errors
-/// 400 for a header that is no text.
+/// 400 for a header that names no session.
 pub fn session(headers: &HeaderMap) -> Result<Option<String>> {
     if let Some(value) = headers.get(SESSION_HEADER) {
         let name =
             value.to_str().map_err(|_| StudioError::invalid_request("X-Studio-Session must be visible ASCII."))?;
+        contract::ops::test::check_session_name(name)?;
         return Ok(Some(name.to_owned()));
     }
     let cookies = headers.get_all(COOKIE).iter().filter_map(|value| value.to_str().ok());
@@ -138,5 +139,8 @@ mod tests {
         let mut odd = HeaderMap::new();
         odd.insert("x-studio-session", HeaderValue::from_bytes(b"\xff").unwrap());
         assert_eq!(session(&odd).unwrap_err().status, 400);
+        for bad in ["", "a b"] {
+            assert_eq!(session(&headers("x-studio-session", bad)).unwrap_err().status, 400, "{bad:?}");
+        }
     }
 }

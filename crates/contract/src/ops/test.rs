@@ -6,7 +6,7 @@ use crate::operation::Gates;
 use crate::operations;
 use crate::turn::{LoggedEvent, TurnStatus, Watched};
 use crate::wire::{Events, Json, JsonBody, NoBody, NoQuery, Query};
-use crate::{Micros, Result};
+use crate::{Micros, Result, StudioError};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -61,7 +61,9 @@ pub struct SessionQuery {
 
 impl Query for SessionQuery {
     fn open(pairs: Vec<(String, String)>) -> Result<Self> {
-        Ok(Self { session: pairs.into_iter().rev().find(|(key, _)| key == "session").map(|(_, value)| value) })
+        let session = pairs.into_iter().rev().find(|(key, _)| key == "session").map(|(_, value)| value);
+        session.as_deref().map(check_session_name).transpose()?;
+        Ok(Self { session })
     }
 
     fn pairs(&self) -> Vec<(String, String)> {
@@ -76,6 +78,17 @@ impl Query for SessionQuery {
             serde_json::json!({ "type": "string", "pattern": crate::schema::SESSION }),
         )]
     }
+}
+
+/// Checks the name of a session, wherever it was sent.
+///
+/// # Errors
+/// 400 `invalid_request` for a name of no or more than 128 characters, or with other than visible ASCII.
+pub fn check_session_name(name: &str) -> Result<()> {
+    if (1..=128).contains(&name.len()) && name.bytes().all(|byte| byte.is_ascii_graphic()) {
+        return Ok(());
+    }
+    Err(StudioError::invalid_request("The name of a session has 1 to 128 visible ASCII characters without spaces."))
 }
 
 /// What is asked.
@@ -289,5 +302,15 @@ mod tests {
         // A question of our own that happens to carry messages stays what it is.
         assert_eq!(open(json!({ "query": "q", "messages": 7 })).unwrap().query, "q");
         assert!(open(json!({ "messages": "no list" })).is_err());
+    }
+
+    #[test]
+    fn a_session_has_a_name_of_visible_ascii() {
+        let query = |name: &str| SessionQuery::open(vec![("session".into(), name.into())]);
+        assert_eq!(query("a-1").unwrap().session.as_deref(), Some("a-1"));
+        assert!(query(&"x".repeat(128)).is_ok() && SessionQuery::open(vec![]).is_ok());
+        for bad in ["", "a b", "é", "\n", &"x".repeat(129)] {
+            assert_eq!(query(bad).unwrap_err().status, 400, "{bad:?}");
+        }
     }
 }
