@@ -40,6 +40,21 @@ impl Places {
         Ok(Self { home, config })
     }
 
+    /// Where the program keeps what is its own when it works on a server: in the home if there is one, else in the platform's
+    /// folder for that. No home is made by it.
+    pub fn own(&self) -> PathBuf {
+        let dirs = || ProjectDirs::from("", "", "astudio");
+        let state = || dirs().map(|d| d.state_dir().unwrap_or_else(|| d.data_local_dir()).to_owned());
+        if self.home.is_dir() { self.home.clone() } else { state().unwrap_or_else(|| self.home.clone()) }
+    }
+
+    /// The settings file to write: the one that was read, else a new one where it is looked for.
+    pub fn config_to_write(&self) -> PathBuf {
+        let beside = || ProjectDirs::from("", "", "astudio").filter(|_| !self.home.is_dir());
+        let folder = || beside().map_or_else(|| self.home.clone(), |dirs| dirs.config_dir().to_owned());
+        self.config.clone().unwrap_or_else(|| folder().join("config.toml"))
+    }
+
     /// The database of the built-in toolkit `desk`.
     pub fn desk(&self) -> PathBuf {
         self.home.join("desk.db")

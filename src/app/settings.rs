@@ -12,7 +12,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 /// Variables of the program that are no settings.
-const NOT_SETTINGS: [&str; 3] = ["ASTUDIO_HOME", "ASTUDIO_CONFIG", "ASTUDIO_AS"];
+const NOT_SETTINGS: [&str; 6] =
+    ["ASTUDIO_HOME", "ASTUDIO_CONFIG", "ASTUDIO_AS", "ASTUDIO_SERVER", "ASTUDIO_TOKEN", "ASTUDIO_PROFILE"];
 
 /// All settings.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -30,8 +31,59 @@ pub struct Settings {
     pub workbench: tui::TuiSettings,
     /// The server.
     pub server: server::ServerSettings,
+    /// A server somewhere else.
+    pub remote: RemoteSettings,
     /// Providers by name: new ones, and changes of known ones.
     pub providers: BTreeMap<String, ProviderSettings>,
+    /// Profiles by name.
+    pub profiles: BTreeMap<String, ProfileSettings>,
+}
+
+/// A server somewhere else, as this program speaks to it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct RemoteSettings {
+    /// Seconds for which a request is repeated while the server cannot be reached.
+    pub patience_seconds: u64,
+}
+
+impl Default for RemoteSettings {
+    fn default() -> Self {
+        Self { patience_seconds: 30 }
+    }
+}
+
+/// A named way to a home or to a server.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ProfileSettings {
+    /// The server's address.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub server: Option<String>,
+    /// Where it answers below that; may hold `{tenant}`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub prefix: Option<String>,
+    /// The tenant: of the prefix, or of `user` in a home.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tenant: Option<String>,
+    /// The environment variable that holds the token.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub token_env: Option<String>,
+    /// The file that holds the token.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub token_file: Option<PathBuf>,
+    /// Where user and password are sent for a token.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub login_url: Option<String>,
+    /// The user who signs in, or for whom to speak in a home.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub user: Option<String>,
+    /// The environment variable that holds the password; without it the terminal is asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub password_env: Option<String>,
+    /// A home on this machine.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub home: Option<PathBuf>,
 }
 
 /// The program's own log, on stderr.
@@ -280,6 +332,12 @@ impl Settings {
                 return Err(invalid(format!("turn.{name}: it is from 1 to {YEAR} seconds")));
             }
         }
+        if self.remote.patience_seconds > 3600 {
+            return Err(invalid("remote.patience_seconds: it is at most 3600 seconds"));
+        }
+        for (name, profile) in &self.profiles {
+            profile.check().map_err(|why| invalid(format!("profiles.{name}: {why}")))?;
+        }
         for (name, provider) in &self.providers {
             let known = models::catalog::provider(name).is_some();
             if !models::parse_llm(name).is_ok_and(|llm| llm.model.is_none() && llm.provider == *name) {
@@ -428,6 +486,27 @@ mod tests {
         ] {
             assert!(load(bad, &[], &[]).is_err(), "{bad}");
         }
+    }
+
+    #[test]
+    fn profiles_are_checked() {
+        let good = "[profiles.a]\nserver = 'https://h'\ntoken_env = 'T'\n[profiles.b]\nhome = '/h'\nuser = 'ann'\ntenant = 'acme'\n\
+                    [profiles.c]\nserver = 'https://h'\nprefix = '/{tenant}'\ntenant = 'x'\nlogin_url = 'https://h/l'\nuser = 'u'\n";
+        assert_eq!(load(good, &[], &[]).unwrap().profiles.len(), 3);
+        for bad in [
+            "server = 'https://h'\nhome = '/h'",
+            "token_env = 'T'",
+            "server = 'https://h'\ntoken_env = 'T'\ntoken_file = '/t'",
+            "server = 'https://h'\nlogin_url = 'https://h/l'",
+            "server = 'https://h'\nuser = 'ann'",
+            "server = 'https://h'\npassword_env = 'P'",
+            "home = '/h'\ntenant = 'acme'",
+            "server = 'https://h'\ntoken = 'secret'",
+        ] {
+            let error = load(&format!("[profiles.x]\n{bad}\n"), &[], &[]).unwrap_err();
+            assert!(!error.message.contains("secret'") && error.code == Code::InvalidConfig, "{bad}: {error}");
+        }
+        assert!(load("", &[], &["remote.patience_seconds=99999"]).is_err());
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! `astudio api`: every operation by its id, from the declarations alone.
 
 use super::coverage::command_of;
-use super::ctx::Ctx;
+use super::ctx::{Ctx, Reach};
 use super::exit::{Exit, Failure, Outcome, usage};
 use super::output::Output;
 use super::table::{Table, pretty};
@@ -163,9 +163,14 @@ async fn answer(ctx: &Ctx, line: &str) -> Result<(u16, Value)> {
     let line: Line = serde_json::from_str(line).map_err(|e| {
         StudioError::invalid_request(format!("A line must be one object {{id, path, query, body, as}}: {e}."))
     })?;
-    let client = match &line.speak_as {
-        Some(who) => Client::local(ctx.app.engine.clone(), app::speak_as(who, &ctx.app.tenant)?),
-        None => ctx.client.clone(),
+    let client = match (&line.speak_as, &ctx.reach) {
+        (Some(who), Reach::Home(app)) => Client::local(app.engine.clone(), app::speak_as(who, &app.tenant)?),
+        (Some(_), Reach::Server(_)) => {
+            return Err(StudioError::invalid_request(
+                "A server knows who you are by your token; 'as' speaks for users of a home. Leave it out.",
+            ));
+        }
+        (None, _) => ctx.client.clone(),
     };
     let request = WireRequest {
         path: line.path,

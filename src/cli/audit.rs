@@ -50,18 +50,18 @@ pub async fn run(ctx: &Ctx, command: Command) -> Outcome {
             show(ctx, &report)
         }
         Command::Verify { root: Some(file) } => {
+            let store = &ctx.home("audit verify --root")?.engine.store;
             platform(ctx).await?;
             let kept: ExportedRoot = serde_json::from_str(&read_text(&file)?).map_err(|e| {
                 usage(format!("{} holds no root as `astudio audit seal --export` writes it: {e}.", file.display()))
             })?;
-            let store = &ctx.app.engine.store;
             let report =
                 store.read_long(move |tx| verify(tx, Some(&kept))).await.map_err(engine::errors::from_store)?;
             show(ctx, &report)
         }
         Command::Seal { export } => {
+            let store = &ctx.home("audit seal")?.engine.store;
             platform(ctx).await?;
-            let store = &ctx.app.engine.store;
             let sealed = store.write(|tx| seal(tx, Micros::now())).await.map_err(engine::errors::from_store)?;
             let root = store.read(|tx| newest_root(tx)).await.map_err(engine::errors::from_store)?;
             if export {

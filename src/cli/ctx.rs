@@ -4,7 +4,7 @@ use super::coverage::Commanded;
 use super::exit::{Failure, usage};
 use super::output::Output;
 use crate::app::{App, Places, Settings};
-use client::{Client, Request};
+use client::{Client, Proxy, Request, Server};
 use engine::{Engine, Serve};
 use std::path::Path;
 
@@ -14,10 +14,19 @@ pub struct Ctx {
     pub out: Output,
     /// Whom it asks.
     pub client: Client,
-    /// The program over its home.
-    pub app: App,
+    /// Where it works.
+    pub reach: Reach,
     /// How this program is called again over the same home as the same person.
     pub again: String,
+}
+
+/// Where a command works.
+#[derive(Clone)]
+pub enum Reach {
+    /// The program over its home.
+    Home(App),
+    /// A server.
+    Server(Proxy),
 }
 
 /// What a command without an engine works with.
@@ -28,11 +37,24 @@ pub struct Bare {
     pub places: Places,
     /// The settings.
     pub settings: Settings,
-    /// Whom `--as` names.
+    /// Whom to speak for.
     pub speak_as: Option<String>,
+    /// The server, when one was named.
+    pub server: Option<Server>,
 }
 
 impl Ctx {
+    /// The program over its home, for what only works where the data is.
+    ///
+    /// # Errors
+    /// A server was named.
+    pub fn home(&self, command: &str) -> Result<&App, Failure> {
+        match &self.reach {
+            Reach::Home(app) => Ok(app),
+            Reach::Server(_) => Err(needs_home(command)),
+        }
+    }
+
     /// Calls an operation.
     pub async fn call<O: Commanded>(&self, path: O::Path, query: O::Query, body: O::Body) -> Result<O::Reply, Failure>
     where
@@ -40,6 +62,14 @@ impl Ctx {
     {
         Ok(self.client.call::<O>(Request { path, query, body }).await?)
     }
+}
+
+/// That a command needs a home, where a server was named.
+pub fn needs_home(command: &str) -> Failure {
+    usage(format!(
+        "`astudio {command}` works where the home is, not on a server. Leave out --server and --profile (or unset \
+         ASTUDIO_SERVER and ASTUDIO_PROFILE), or run it there."
+    ))
 }
 
 /// A value of the command line, or with `@FILE` the text of the file.

@@ -27,8 +27,9 @@ impl DemoArgs {
 
 /// Runs the command. Answers a client of the demo's own person.
 pub async fn run(ctx: &Ctx, args: DemoArgs) -> Result<Client, Failure> {
-    let report = demo::seed(&ctx.app.engine, Options { reset: args.reset }).await?;
-    let tokens = demo::tokens(&ctx.app.engine).await?;
+    let app = ctx.home("demo")?;
+    let report = demo::seed(&app.engine, Options { reset: args.reset }).await?;
+    let tokens = demo::tokens(&app.engine).await?;
     let mut said = serde_json::to_value(&report).unwrap_or_default();
     said["tokens"] = serde_json::json!(tokens.iter().cloned().collect::<BTreeMap<_, _>>());
     ctx.out.answer(&said, |out| {
@@ -61,5 +62,5 @@ pub async fn run(ctx: &Ctx, args: DemoArgs) -> Result<Client, Failure> {
             .try_for_each(|step| out.line(&format!("  {} {}\n      {}", ctx.again, step.command, step.what)))
     })?;
     let caller = Caller::user(report.user.clone(), Some(&report.tenant));
-    Ok(Client::local(ctx.app.engine.clone(), caller))
+    Ok(Client::local(app.engine.clone(), caller))
 }

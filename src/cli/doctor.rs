@@ -1,6 +1,6 @@
 //! `astudio doctor`.
 
-use super::ctx::Bare;
+use super::ctx::{Bare, needs_home};
 use super::exit::{Exit, Outcome};
 use super::output::Output;
 use super::table::{Table, record};
@@ -9,6 +9,9 @@ use std::io;
 
 /// Runs the command.
 pub async fn run(bare: &Bare) -> Outcome {
+    if bare.server.is_some() {
+        return Err(needs_home("doctor"));
+    }
     let found = examine(&bare.places, &bare.settings, bare.speak_as.as_deref()).await;
     bare.out.answer(&found, |out| words(out, &found))?;
     Ok(if found.ok { Exit::Done } else { Exit::Failed })

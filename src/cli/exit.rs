@@ -86,7 +86,7 @@ pub fn hint(error: &StudioError) -> Option<&'static str> {
         }
         Code::KeySourceRequired => "say which key pays with --key-source server or --key-source byok",
         Code::Unauthorized => {
-            "`astudio doctor` says who you are here; --as USER@TENANT speaks for another user of this home"
+            "in a home `astudio doctor` says who you are, and --as USER@TENANT speaks for another; on a server your token does: ASTUDIO_TOKEN or --profile"
         }
         Code::TurnOpen => {
             "`astudio ask --resume SESSION` takes the open turn up again; another --session starts afresh"

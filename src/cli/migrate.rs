@@ -1,6 +1,6 @@
 //! `astudio migrate`: the schema of the home.
 
-use super::ctx::Bare;
+use super::ctx::{Bare, needs_home};
 use super::exit::{Exit, Outcome};
 use crate::app;
 use serde_json::{Value, json};
@@ -20,6 +20,9 @@ pub enum Command {
 
 /// Runs a command.
 pub async fn run(bare: &Bare, command: Command) -> Outcome {
+    if bare.server.is_some() {
+        return Err(needs_home("migrate"));
+    }
     let store = app::open_store(&bare.places, false)?;
     let report = match command {
         Command::Plan | Command::Verify => store::migrate::plan(&store).await,

@@ -21,6 +21,7 @@ mod output;
 mod pages;
 mod people;
 mod plain;
+mod reach;
 mod serve;
 mod sessions;
 mod table;
@@ -31,12 +32,12 @@ mod watch;
 mod workbench;
 
 use crate::app::workbench::Log;
-use crate::app::{self, LogFormat, LogSettings, Places, Settings};
+use crate::app::{self, LogFormat, LogSettings, Places, Settings, Whither};
 use clap::Parser;
 use clap::error::ErrorKind;
-use client::Client;
+use client::{Client, Proxy};
 use contract::{Code, StudioError};
-use ctx::{Bare, Ctx};
+use ctx::{Bare, Ctx, Reach};
 use exit::{Exit, Failure, Outcome, exit_of};
 use output::Output;
 use std::path::PathBuf;
@@ -94,6 +95,15 @@ struct Global {
     /// The settings file; else config.toml in the home or in the platform's folder for settings [env: ASTUDIO_CONFIG]
     #[arg(long, global = true, value_name = "FILE")]
     config: Option<PathBuf>,
+    /// Work on this server instead of a home [env: ASTUDIO_SERVER]
+    #[arg(long, global = true, value_name = "URL")]
+    server: Option<String>,
+    /// Your token for the server; ASTUDIO_TOKEN or a profile is a better place, for other users of this machine can read arguments
+    #[arg(long, global = true, value_name = "TOKEN", value_parser = secret)]
+    token: Option<text::Secret>,
+    /// Use this profile of the settings: a home, or a server and who you are there [env: ASTUDIO_PROFILE]
+    #[arg(long, global = true, value_name = "NAME")]
+    profile: Option<String>,
     /// Speak for another user of this home [env: ASTUDIO_AS]
     #[arg(long = "as", global = true, value_name = "USER[@TENANT]")]
     speak_as: Option<String>,
@@ -112,9 +122,18 @@ impl Global {
         let variable = |name| std::env::var_os(name).filter(|value| !value.is_empty());
         self.home = self.home.or_else(|| variable("ASTUDIO_HOME").map(PathBuf::from));
         self.config = self.config.or_else(|| variable("ASTUDIO_CONFIG").map(PathBuf::from));
-        self.speak_as = self.speak_as.or_else(|| variable("ASTUDIO_AS").and_then(|value| value.into_string().ok()));
+        let word = |name| variable(name).and_then(|value| value.into_string().ok());
+        self.server = self.server.or_else(|| word("ASTUDIO_SERVER"));
+        self.token = self.token.or_else(|| word("ASTUDIO_TOKEN").map(|token| text::Secret::new(token.trim().into())));
+        self.profile = self.profile.or_else(|| word("ASTUDIO_PROFILE"));
+        self.speak_as = self.speak_as.or_else(|| word("ASTUDIO_AS"));
         self
     }
+}
+
+/// Holds a secret argument so that nothing prints it.
+fn secret(text: &str) -> std::result::Result<text::Secret, std::convert::Infallible> {
+    Ok(text::Secret::new(text.trim().to_owned()))
 }
 
 /// The commands.
@@ -254,7 +273,7 @@ fn run(args: Args, out: Output) -> Outcome {
     };
     let again = if opens && plain { "type:".to_owned() } else { again(&global) };
     let out = if opens && plain { out.together() } else { out };
-    let places = Places::find(global.home, global.config)?;
+    let mut places = Places::find(global.home.clone(), global.config.clone())?;
     let settings = Settings::load(places.config.as_deref(), variables(), &global.set)?;
     // What the workbench owns the terminal for, nothing else may write to.
     let log = (opens && !plain).then(Log::default);
@@ -270,7 +289,16 @@ fn run(args: Args, out: Output) -> Outcome {
         _ => &settings.log.filter,
     };
     start_log(&settings.log, filter, log)?;
-    let bare = Bare { out, places, settings, speak_as: global.speak_as };
+    let whither = reach::whither(&global, &settings)?;
+    let (speak_as, server) = match whither {
+        Whither::Home { home, speak_as } => {
+            // A home that is named wins over the profile's.
+            places.home = home.filter(|_| global.home.is_none()).unwrap_or(places.home);
+            (speak_as, None)
+        }
+        Whither::Server(server) => (None, Some(*server)),
+    };
+    let bare = Bare { out, places, settings, speak_as, server };
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     let runtime = Ending(Some(runtime));
     runtime.block_on(dispatch(bare, again, command, face))
@@ -301,12 +329,21 @@ async fn dispatch(bare: Bare, again: String, command: Option<Command>, face: Fac
         Some(Command::Serve(args)) => return serve::run(bare, args).await,
         command => command,
     };
-    let Bare { out, places, settings, speak_as } = bare;
+    let Bare { out, places, settings, speak_as, server } = bare;
+    if let Some(server) = server {
+        let proxy = Proxy::new(server)?;
+        // On its screen the workbench says it itself.
+        let _told = (!matches!(face, Face::Screen(_))).then(|| reach::tell_trouble(out, &proxy));
+        let ctx = Ctx { out, client: Client::proxy(proxy.clone()), reach: Reach::Server(proxy), again };
+        return act(&ctx, command, &places, &settings, face).await;
+    }
     let app = app::open(&places, &settings).await?;
     let caller = app.caller(speak_as.as_deref())?;
-    let ctx = Ctx { out, client: Client::local(app.engine.clone(), caller), app, again };
+    let ctx = Ctx { out, client: Client::local(app.engine.clone(), caller), reach: Reach::Home(app), again };
     let outcome = act(&ctx, command, &places, &settings, face).await;
-    workbench::leave(&ctx.out, &ctx.app).await;
+    if let Reach::Home(app) = &ctx.reach {
+        workbench::leave(&ctx.out, app).await;
+    }
     outcome
 }
 
@@ -357,9 +394,9 @@ enum Face {
 async fn open(ctx: &Ctx, client: Client, places: &Places, settings: &Settings, face: Face) -> Outcome {
     match face {
         Face::None => Ok(Exit::Done),
-        Face::Screen(log) => workbench::run(&ctx.app, client, places, settings, log).await,
+        Face::Screen(log) => workbench::run(ctx, client, places, settings, log).await,
         Face::Plain => {
-            let ctx = Ctx { out: ctx.out, client, app: ctx.app.clone(), again: ctx.again.clone() };
+            let ctx = Ctx { out: ctx.out, client, reach: ctx.reach.clone(), again: ctx.again.clone() };
             plain::run(&ctx).await
         }
     }
@@ -387,6 +424,13 @@ fn again(global: &Global) -> String {
     }
     if let Some(config) = &global.config {
         push("--config", &config.to_string_lossy());
+    }
+    // A token is never printed: it comes from the environment or the profile again.
+    if let Some(server) = global.server.as_ref().filter(|server| !server.is_empty()) {
+        push("--server", server);
+    }
+    if let Some(profile) = global.profile.as_ref().filter(|profile| !profile.is_empty()) {
+        push("--profile", profile);
     }
     if let Some(who) = &global.speak_as {
         push("--as", who);

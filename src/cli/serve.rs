@@ -1,6 +1,6 @@
 //! `astudio serve`: the home over HTTP.
 
-use super::ctx::Bare;
+use super::ctx::{Bare, needs_home};
 use super::exit::{Exit, Failure, Outcome, usage};
 use crate::app::{self, PolicyPreset};
 use contract::{Code, StudioError};
@@ -37,7 +37,10 @@ pub struct ServeArgs {
 
 /// Runs the command until SIGTERM or SIGINT.
 pub async fn run(bare: Bare, args: ServeArgs) -> Outcome {
-    let Bare { out, places, mut settings, speak_as } = bare;
+    let Bare { out, places, mut settings, speak_as, server } = bare;
+    if server.is_some() {
+        return Err(needs_home("serve"));
+    }
     if speak_as.is_some() {
         return Err(usage("A server speaks for whoever signs in. Leave --as out."));
     }

@@ -78,6 +78,9 @@ fn the_command_for_another_terminal_is_quoted() {
         json: false,
         home: Some("/a b/it's".into()),
         config: None,
+        server: None,
+        token: Some(text::Secret::new("geheim".into())),
+        profile: None,
         speak_as: Some("ann@acme".into()),
         set: Vec::new(),
     };
@@ -85,4 +88,7 @@ fn the_command_for_another_terminal_is_quoted() {
     global.home = None;
     global.speak_as = None;
     assert_eq!(again(&global), "astudio");
+    (global.server, global.profile) = (Some("http://h:1".into()), Some("my lab".into()));
+    assert_eq!(again(&global), "astudio --server http://h:1 --profile 'my lab'", "and no token");
+    assert!(!format!("{global:?}").contains("geheim"));
 }

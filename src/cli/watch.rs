@@ -20,8 +20,10 @@ pub(super) struct Watcher<'a> {
     ctx: &'a Ctx,
     /// Id of the turn, once it is known.
     turn: Option<String>,
-    /// Whether the model's current answer has been shown piece by piece.
-    streamed: bool,
+    /// What of the model's current answer has been shown piece by piece.
+    shown: String,
+    /// Whether pieces of it may have been missed: what is lacking is shown when it is whole.
+    missed: bool,
     /// Whether the last piece ended in the middle of a line.
     mid_line: bool,
     /// Approvals and calls that have been told.
@@ -103,7 +105,16 @@ fn standing(ctx: &Ctx, answer: &AskAnswer) -> Exit {
 impl<'a> Watcher<'a> {
     /// A watcher who has seen nothing yet.
     pub fn new(ctx: &'a Ctx) -> Self {
-        Self { ctx, turn: None, streamed: false, mid_line: false, told: BTreeSet::new(), waiting: false, cause: None }
+        Self {
+            ctx,
+            turn: None,
+            shown: String::new(),
+            missed: false,
+            mid_line: false,
+            told: BTreeSet::new(),
+            waiting: false,
+            cause: None,
+        }
     }
 }
 
@@ -111,11 +122,14 @@ impl Watcher<'_> {
     /// Tells what was seen.
     pub async fn see(&mut self, seen: Watched) -> Result<(), Failure> {
         match seen {
-            Watched::Turn { turn, .. } => self.turn = Some(turn),
+            // Told again, it begins a new connection.
+            Watched::Turn { turn, .. } => self.missed = self.turn.replace(turn).is_some(),
             Watched::Text { text } => {
                 self.waiting = false;
-                self.streamed = true;
-                self.say(&text)?;
+                if !self.missed {
+                    self.shown.push_str(&text);
+                    self.say(&text)?;
+                }
             }
             Watched::Reasoning { .. } => {}
             Watched::Event { entry } => {
@@ -137,16 +151,19 @@ impl Watcher<'_> {
 
     fn event(&mut self, event: TurnEvent) -> Result<(), Failure> {
         match event {
-            TurnEvent::ModelAsked { .. } => self.streamed = false,
+            TurnEvent::ModelAsked { .. } => self.fresh(),
             TurnEvent::ModelReplied { blocks, .. } => {
-                // What was shown piece by piece is not shown again.
-                if !std::mem::take(&mut self.streamed) {
-                    for block in blocks {
-                        if let Block::Text { text } = block {
-                            self.say(&text)?;
-                        }
+                let text = |block| if let Block::Text { text } = block { Some(text) } else { None };
+                let whole: String = blocks.into_iter().filter_map(text).collect();
+                // What was shown piece by piece is not shown again, unless something else was shown.
+                match whole.strip_prefix(self.shown.as_str()) {
+                    Some(rest) => self.say(rest)?,
+                    None => {
+                        self.end_line()?;
+                        self.say(&whole)?;
                     }
                 }
+                self.fresh();
                 self.end_line()?;
             }
             TurnEvent::ModelFailed { message, .. } => {
@@ -183,6 +200,12 @@ impl Watcher<'_> {
             _ => {}
         }
         Ok(())
+    }
+
+    /// Another answer begins, and all of it is seen.
+    fn fresh(&mut self) {
+        self.shown.clear();
+        self.missed = false;
     }
 
     /// Shows a piece of the answer.

@@ -1,8 +1,9 @@
 //! The workbench: `astudio` without a command, and `astudio demo`, on a terminal.
 
+use super::ctx::{Ctx, Reach};
 use super::exit::{Exit, Failure, Outcome};
 use super::output::Output;
-use crate::app::workbench::{Log, Workbench, profile};
+use crate::app::workbench::{Log, Workbench, profile, profile_of_server};
 use crate::app::{App, Places, Settings};
 use client::Client;
 use contract::{Code, StudioError};
@@ -36,14 +37,16 @@ fn is_dumb() -> bool {
 }
 
 /// Runs the workbench as this client until the person leaves.
-pub async fn run(app: &App, client: Client, places: &Places, settings: &Settings, log: Log) -> Outcome {
+pub async fn run(ctx: &Ctx, client: Client, places: &Places, settings: &Settings, log: Log) -> Outcome {
     Keymap::new(&settings.workbench.keys).map_err(|faults| {
         let message = format!("The settings of the workbench have faults:\n{}", faults.join("\n"));
         Failure::Studio(StudioError::new(Code::InvalidConfig, 422, message))
     })?;
-    log.keep_in(&places.home);
-    let profile = profile(&client).await;
-    let host = Arc::new(Workbench::new(app, places, settings, log));
+    let (profile, workbench) = match &ctx.reach {
+        Reach::Home(app) => (profile(&client).await, Workbench::new(app, places, settings, log)),
+        Reach::Server(proxy) => (profile_of_server(proxy), Workbench::on_server(proxy, places, settings, log)),
+    };
+    let host = Arc::new(workbench);
     if let ThemeSetting::File(file) = &settings.workbench.theme {
         let theme = tui::Host::own_theme(host.as_ref(), file);
         theme.map_err(|why| Failure::Studio(StudioError::new(Code::InvalidConfig, 422, why)))?;

@@ -83,9 +83,19 @@ fn draw_top(state: &State, area: Rect, frame: &mut Frame<'_>) {
     let waiting = state.places.approvals.pending().len();
     let badge = if waiting > 0 { format!(" {waiting} to approve ") } else { String::new() };
     let left = format!(" astudio · {} · {}", Safe::clean(&state.profile.engine), Safe::clean(&who));
-    let room = (area.width as usize).saturating_sub(text::width(&badge));
+    let cut = match (state.connection.0, state.seconds_to_reconnect()) {
+        (client::Connection::Connected, _) => String::new(),
+        (client::Connection::Offline, _) => " offline ".to_owned(),
+        (_, None | Some(0)) => " reconnecting… ".to_owned(),
+        (_, Some(seconds)) => format!(" reconnecting in {seconds} s "),
+    };
+    let room = (area.width as usize).saturating_sub(text::width(&badge) + text::width(&cut));
     let left = text::pad(&text::truncate(&left, room), room);
-    let line = Line::from(vec![Span::styled(left, theme.bar), Span::styled(badge, theme.warn.patch(theme.bar))]);
+    let line = Line::from(vec![
+        Span::styled(left, theme.bar),
+        Span::styled(cut, theme.bad.patch(theme.bar)),
+        Span::styled(badge, theme.warn.patch(theme.bar)),
+    ]);
     frame.render_widget(Paragraph::new(line), area);
 }
 
@@ -163,4 +173,35 @@ fn said(state: &State, width: u16) -> Vec<Line<'static>> {
         rows.splice(0..0, own);
     }
     rows
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::event::Event;
+    use crate::testing::Stage;
+    use client::Connection;
+    use std::time::Duration;
+
+    #[test]
+    fn the_top_line_says_how_the_connection_stands() {
+        let mut stage = Stage::new(80, 24);
+        let (lists, rows) = (stage.called("agents.list"), stage.called("approvals.list"));
+        let tell = |stage: &mut Stage, connection| {
+            let at = stage.now;
+            stage.event(Event::Connection { at, connection });
+        };
+        tell(&mut stage, Connection::Reconnecting { after: Duration::from_secs(4) });
+        assert!(stage.screen()[0].contains("reconnecting in 4 s"), "{:?}", stage.screen()[0]);
+        stage.wait(2_100);
+        assert!(stage.screen()[0].contains("reconnecting in 2 s"), "{:?}", stage.screen()[0]);
+        stage.wait(4_000);
+        assert!(stage.screen()[0].contains("reconnecting…"), "{:?}", stage.screen()[0]);
+        assert_eq!(stage.next_wake(), None, "nothing moves while nothing is known");
+        tell(&mut stage, Connection::Offline);
+        assert!(stage.screen()[0].contains("offline"));
+        assert_eq!(stage.called("agents.list"), lists, "nothing is asked of a server that is away");
+        tell(&mut stage, Connection::Connected);
+        assert!(!stage.screen()[0].contains("offline"));
+        assert_eq!((stage.called("agents.list"), stage.called("approvals.list")), (lists + 1, rows + 1));
+    }
 }

@@ -57,6 +57,13 @@ pub enum Event {
     Toast(crate::state::Toast),
     /// Somebody else changed something in the home: lists look again.
     Rung,
+    /// The connection to the server stands so from now on.
+    Connection {
+        /// When that was said.
+        at: Ms,
+        /// How.
+        connection: client::Connection,
+    },
     /// The program was asked to end (a signal, a lost terminal).
     End,
 }

@@ -10,7 +10,7 @@ use crate::theme::{Theme, ThemeSetting};
 use crate::view::View;
 use crate::{clipboard, unsaved};
 use async_trait::async_trait;
-use client::Client;
+use client::{Client, Connection};
 use futures_util::StreamExt;
 use std::collections::{BTreeSet, HashMap};
 use std::io;
@@ -63,9 +63,11 @@ pub trait Host: Send + Sync {
     /// # Errors
     /// Why it cannot be used, by the file and its line.
     fn own_theme(&self, file: &Path) -> Result<Theme, String>;
-    /// Waits until something in the home changed; returns at once for changes since the last call. Ends never for an engine
-    /// elsewhere.
+    /// Waits until something in the home or on the server changed, or may have; returns at once for changes since the last
+    /// call.
     async fn rung(&self);
+    /// Waits until the connection to the server stands otherwise than this. Ends never for a home.
+    async fn connection(&self, seen: Connection) -> Connection;
     /// Folder for unsaved text.
     fn unsaved_dir(&self) -> PathBuf;
     /// Command that opens the person's editor.
@@ -130,6 +132,7 @@ pub async fn run(options: Options) -> io::Result<()> {
         quit: false,
     };
     driver.listen_for_rings();
+    driver.listen_to_the_connection();
     let result = driver.turn(effects, inputs, events).await;
     for (_, watch) in driver.watches.drain() {
         watch.abort();
@@ -167,6 +170,20 @@ impl Driver {
                 }
                 // A busy home rings often; looking again a few times a second is enough.
                 tokio::time::sleep(Duration::from_millis(150)).await;
+            }
+        });
+    }
+
+    fn listen_to_the_connection(&self) {
+        let (host, sender) = (self.host.clone(), self.sender.clone());
+        let began = self.began;
+        tokio::spawn(async move {
+            let mut seen = Connection::Connected;
+            loop {
+                seen = host.connection(seen).await;
+                if sender.send(Event::Connection { at: millis(began), connection: seen }).is_err() {
+                    break;
+                }
             }
         });
     }

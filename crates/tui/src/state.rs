@@ -98,6 +98,8 @@ pub struct State {
     pub me: Option<Me>,
     /// Why that is not known.
     pub me_error: Option<StudioError>,
+    /// How the connection to the server stands, and when it was said.
+    pub connection: (client::Connection, Ms),
     /// Columns and rows.
     pub size: (u16, u16),
     /// The place on screen.
@@ -141,6 +143,7 @@ impl State {
             profile,
             me: None,
             me_error: None,
+            connection: (client::Connection::Connected, 0),
             size,
             place: start,
             trail: Vec::new(),
@@ -277,6 +280,7 @@ impl State {
                 let place = self.place;
                 let changed = self.with(&mut effects, |places, layers, ctx| places.tick(place, ctx) | layers.tick(ctx));
                 self.dirty |= changed;
+                self.count_down(&mut effects);
             }
             Event::Me(Ok(me)) => {
                 self.me = Some(me);
@@ -301,9 +305,48 @@ impl State {
                 let place = self.place;
                 self.with(&mut effects, |places, _, ctx| places.rung(place, ctx));
             }
+            Event::Connection { at, connection } => self.connected(at, connection, &mut effects),
             Event::End => self.quit(&mut effects),
         }
         effects
+    }
+
+    /// The connection stands otherwise: when it works again, what is on screen is read anew.
+    fn connected(&mut self, at: Ms, connection: client::Connection, effects: &mut Vec<Effect>) {
+        self.now = self.now.max(at);
+        let before = std::mem::replace(&mut self.connection, (connection, at)).0;
+        self.dirty = true;
+        match connection {
+            client::Connection::Connected if before != connection => {
+                if self.me.is_none() {
+                    effects.push(ask_me());
+                }
+                let place = self.place;
+                self.with(effects, |places, _, ctx| places.rung(place, ctx));
+            }
+            client::Connection::Reconnecting { .. } => self.count_down(effects),
+            _ => {}
+        }
+    }
+
+    /// When the connection is tried again; none when it works or nobody can say.
+    fn reconnects_at(&self) -> Option<Ms> {
+        let client::Connection::Reconnecting { after } = self.connection.0 else { return None };
+        Some(self.connection.1.saturating_add(Ms::try_from(after.as_millis()).unwrap_or(Ms::MAX)))
+    }
+
+    /// Seconds until the connection is tried again.
+    pub fn seconds_to_reconnect(&self) -> Option<u64> {
+        Some(self.reconnects_at()?.saturating_sub(self.now).div_ceil(1000))
+    }
+
+    /// Comes back when another second is over.
+    fn count_down(&mut self, effects: &mut Vec<Effect>) {
+        let Some((end, seconds)) = self.reconnects_at().zip(self.seconds_to_reconnect()) else { return };
+        self.dirty = true;
+        if seconds > 0 {
+            effects.push(Effect::Wake(end.saturating_sub((seconds - 1) * 1000)));
+        }
     }
 
     /// Contexts whose keys count now, innermost first.
@@ -422,6 +465,7 @@ impl State {
         let (mut fresh, effects) = State::new(profile, self.keymap.clone(), self.size);
         (fresh.theme, fresh.own_theme) = (self.theme, self.own_theme);
         fresh.now = self.now;
+        fresh.connection = self.connection;
         fresh.mouse = self.mouse;
         fresh.mouse_setting = self.mouse_setting;
         fresh.focused = self.focused;

@@ -43,6 +43,10 @@ pub(super) fn save(path: &Path, before: &TuiSettings, now: &TuiSettings) -> Resu
         }
     }
     let edited = edit(&text, &wanted)?;
+    if let Some(folder) = path.parent() {
+        fs::create_dir_all(folder)
+            .map_err(|error| format!("the folder of the settings cannot be made ({})", error.kind()))?;
+    }
     replace(path, &edited).map_err(|error| format!("the settings file cannot be written ({})", error.kind()))
 }
 

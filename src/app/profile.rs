@@ -1,0 +1,217 @@
+//! Profiles: named ways to a home or to a server, and what comes of one together with the flags.
+
+use super::builder::variable;
+use super::settings::ProfileSettings;
+use client::{Credential, Pace, Server};
+use contract::{Code, Result, StudioError};
+use std::path::PathBuf;
+use std::time::Duration;
+use text::Secret;
+
+/// What the command line and the environment say about where to go.
+#[derive(Clone, Debug, Default)]
+pub struct Wanted {
+    /// A server's address.
+    pub server: Option<String>,
+    /// A token for it.
+    pub token: Option<Secret>,
+    /// Whom to speak for in a home.
+    pub speak_as: Option<String>,
+}
+
+/// Where the program goes.
+#[derive(Debug)]
+pub enum Whither {
+    /// Into a home on this machine.
+    Home {
+        /// Which, when a profile names one.
+        home: Option<PathBuf>,
+        /// Whom to speak for.
+        speak_as: Option<String>,
+    },
+    /// To a server.
+    Server(Box<Server>),
+}
+
+impl ProfileSettings {
+    /// What a single field cannot know.
+    pub(super) fn check(&self) -> std::result::Result<(), &'static str> {
+        let server_only = [
+            (self.token_env.is_some(), "`token_env`"),
+            (self.token_file.is_some(), "`token_file`"),
+            (self.login_url.is_some(), "`login_url`"),
+            (self.password_env.is_some(), "`password_env`"),
+            (self.prefix.is_some(), "`prefix`"),
+        ];
+        match (&self.server, &self.home) {
+            (Some(_), Some(_)) => return Err("it names a `server` and a `home`; name one"),
+            (None, _) if server_only.iter().any(|(is, _)| *is) => {
+                return Err("a token, a login and a `prefix` need a `server`");
+            }
+            _ => {}
+        }
+        if [self.token_env.is_some(), self.token_file.is_some(), self.login_url.is_some()]
+            .iter()
+            .filter(|x| **x)
+            .count()
+            > 1
+        {
+            return Err("name one of `token_env`, `token_file` and `login_url`");
+        }
+        if self.login_url.is_some() != (self.server.is_some() && self.user.is_some()) {
+            return Err("on a server, `login_url` and `user` belong together; a token knows its user");
+        }
+        if self.password_env.is_some() && self.login_url.is_none() {
+            return Err("`password_env` needs a `login_url`");
+        }
+        if self.server.is_none() && self.tenant.is_some() && self.user.is_none() {
+            return Err("`tenant` needs a `user` in a home");
+        }
+        Ok(())
+    }
+
+    fn credential(&self, token: Option<Secret>, ask: impl FnOnce(&str) -> Result<Secret>) -> Result<Credential> {
+        if let (Some(url), Some(user)) = (&self.login_url, &self.user) {
+            let password = match &self.password_env {
+                Some(name) => variable(name).map(Secret::new).ok_or_else(|| unset(name))?,
+                None => ask(user)?,
+            };
+            return Ok(Credential::Login { url: url.clone(), user: user.clone(), password });
+        }
+        if let Some(name) = &self.token_env {
+            return variable(name).map(token_of).ok_or_else(|| unset(name))?;
+        }
+        if let Some(file) = &self.token_file {
+            let text = std::fs::read_to_string(file).map_err(|e| {
+                invalid(format!("The file {} of the profile's token cannot be read ({}).", file.display(), e.kind()))
+            })?;
+            return token_of(text);
+        }
+        Ok(token.map_or(Credential::Nobody, Credential::Token))
+    }
+}
+
+fn token_of(text: String) -> Result<Credential> {
+    let token = text.trim();
+    if token.is_empty() {
+        Err(invalid("The token is empty."))
+    } else {
+        Ok(Credential::Token(Secret::new(token.into())))
+    }
+}
+
+/// Puts flags and profile together. `ask` reads the password of this user from the terminal.
+///
+/// # Errors
+/// What contradicts, or is not there.
+pub fn whither(
+    wanted: Wanted,
+    profile: Option<(&str, &ProfileSettings)>,
+    patience: Duration,
+    ask: impl FnOnce(&str) -> Result<Secret>,
+) -> Result<Whither> {
+    let Wanted { server, token, speak_as } = wanted;
+    let none = ProfileSettings::default();
+    let (name, profile) = profile.unwrap_or(("", &none));
+    if server.is_some() && !name.is_empty() {
+        // Its token must not reach another server than the profile's.
+        return Err(invalid(format!(
+            "Both a server and the profile {name} are named. Name one of them: with --server or ASTUDIO_SERVER, or with \
+             --profile or ASTUDIO_PROFILE."
+        )));
+    }
+    let Some(url) = server.or_else(|| profile.server.clone()) else {
+        let own = profile.user.as_ref().map(|user| match &profile.tenant {
+            Some(tenant) => format!("{user}@{tenant}"),
+            None => user.clone(),
+        });
+        return Ok(Whither::Home { home: profile.home.clone(), speak_as: speak_as.or(own) });
+    };
+    if speak_as.is_some() {
+        return Err(StudioError::invalid_request(
+            "A server knows who you are by your token; --as and ASTUDIO_AS speak for users of a home. Use another token or \
+             --profile.",
+        ));
+    }
+    let credential = profile.credential(token, ask)?;
+    Ok(Whither::Server(Box::new(Server {
+        prefix: profile.prefix.clone(),
+        tenant: profile.tenant.clone(),
+        pace: Pace { patience, ..Pace::default() },
+        ..Server::new(url, credential)
+    })))
+}
+
+fn unset(name: &str) -> StudioError {
+    invalid(format!("The variable {name}, which the profile names, is not set."))
+}
+
+fn invalid(message: impl Into<String>) -> StudioError {
+    StudioError::new(Code::InvalidConfig, 422, message)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    fn go(wanted: Wanted, profile: &ProfileSettings) -> Result<Whither> {
+        let named = (*profile != ProfileSettings::default()).then_some(("p", profile));
+        whither(wanted, named, Duration::from_secs(1), |user| Ok(Secret::new(format!("asked {user}"))))
+    }
+
+    fn server(to: Whither) -> Server {
+        match to {
+            Whither::Server(server) => *server,
+            Whither::Home { .. } => panic!("a home"),
+        }
+    }
+
+    #[test]
+    fn without_a_server_it_is_a_home() {
+        let wanted = Wanted { token: Some(Secret::new("t".into())), speak_as: Some("vic".into()), ..Wanted::default() };
+        let profile =
+            ProfileSettings { user: Some("ann".into()), tenant: Some("acme".into()), ..ProfileSettings::default() };
+        let of = |to| match to {
+            Whither::Home { home, speak_as } => (home, speak_as),
+            Whither::Server(_) => panic!("a server"),
+        };
+        assert_eq!(of(go(wanted, &profile).unwrap()), (None, Some("vic".into())), "flags win");
+        let profile = ProfileSettings { home: Some("/h".into()), ..profile };
+        assert_eq!(of(go(Wanted::default(), &profile).unwrap()), (Some("/h".into()), Some("ann@acme".into())));
+    }
+
+    #[test]
+    fn a_profile_keeps_its_credential_to_its_server() {
+        let wanted =
+            Wanted { server: Some("http://a".into()), token: Some(Secret::new("flag".into())), speak_as: None };
+        let to = server(go(wanted.clone(), &ProfileSettings::default()).unwrap());
+        assert!(matches!(to.credential, Credential::Token(token) if token.expose() == "flag"));
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("token");
+        std::fs::write(&file, "filed\n").unwrap();
+        let profile =
+            ProfileSettings { server: Some("http://b".into()), token_file: Some(file), ..ProfileSettings::default() };
+        assert!(go(wanted.clone(), &profile).unwrap_err().message.contains("profile p"));
+        let to = server(go(Wanted { server: None, ..wanted.clone() }, &profile).unwrap());
+        assert_eq!(to.url, "http://b");
+        assert!(matches!(to.credential, Credential::Token(token) if token.expose() == "filed"));
+        let login = ProfileSettings {
+            login_url: Some("http://b/login".into()),
+            user: Some("ann".into()),
+            token_file: None,
+            ..profile
+        };
+        let to = server(go(Wanted { server: None, ..wanted.clone() }, &login).unwrap());
+        assert!(matches!(to.credential, Credential::Login { password, .. } if password.expose() == "asked ann"));
+        let missing = ProfileSettings { password_env: Some("ASTUDIO_TEST_NOT_SET".into()), ..login };
+        let error = go(Wanted { server: None, ..wanted }, &missing).unwrap_err();
+        assert!(error.message.contains("ASTUDIO_TEST_NOT_SET"), "{error}");
+    }
+
+    #[test]
+    fn nobody_speaks_for_others_on_a_server() {
+        let wanted = Wanted { server: Some("http://a".into()), token: None, speak_as: Some("vic".into()) };
+        assert_eq!(go(wanted, &ProfileSettings::default()).unwrap_err().code, Code::InvalidRequest);
+    }
+}
