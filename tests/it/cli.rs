@@ -645,6 +645,8 @@ fn the_example_of_the_settings_holds_every_setting_with_its_default() {
     assert!(
         lab.base_url.is_some() && lab.key_env.is_some() && lab.default_model.is_some() && lab.window_tokens.is_some()
     );
+    let office = settings.profiles.remove("office").unwrap();
+    assert!(office.server.is_some() && office.token_env.is_some());
     assert_eq!(settings, Settings::default());
     for leaf in astudio::app::leaves() {
         let key = leaf.rsplit('.').next().unwrap();
