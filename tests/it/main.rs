@@ -20,6 +20,7 @@ mod ledger;
 mod people;
 mod plain;
 mod pty;
+mod served;
 mod story;
 mod wire;
 mod world;

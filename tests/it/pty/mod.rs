@@ -7,7 +7,7 @@ mod first_steps;
 mod job;
 mod looks;
 mod records;
-mod screen;
+pub mod screen;
 mod sizes;
 mod storm;
 mod strings;

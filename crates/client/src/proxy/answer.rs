@@ -194,7 +194,8 @@ pub(super) fn reason(error: &reqwest::Error) -> String {
     let mut cause: Option<&dyn std::error::Error> = std::error::Error::source(error);
     while let Some(error) = cause {
         let text = error.to_string();
-        if causes.last() != Some(&text) {
+        // The library's own frame around the cause says nothing.
+        if causes.last() != Some(&text) && !text.starts_with("client error") {
             causes.push(text);
         }
         cause = error.source();
