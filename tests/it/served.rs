@@ -170,7 +170,7 @@ fn what_needs_a_home_says_so_and_no_token_is_printed() {
     assert!(text(&refused["message"]).contains("token"), "{refused}");
     let asked = served.desk.command(&["ask", "orders-desk", "cancel order 1007", "--no-wait"]).output().unwrap();
     let said = format!("{}{}", String::from_utf8_lossy(&asked.stdout), String::from_utf8_lossy(&asked.stderr));
-    assert!(said.contains(&format!("astudio --server {} approvals approve", served.url)), "{said}");
+    assert!(said.contains(&format!(" --server {} approvals approve", served.url)), "{said}");
     assert!(!said.contains(&served.token), "{said}");
 }
 
