@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 /// Longest message that is passed on, in characters.
 const LONGEST: usize = 1000;
 
-/// The refusal in a body with this status.
-pub(super) fn refusal(status: u16, body: &Value) -> StudioError {
+/// The refusal in a body with this status. A body that is no JSON is given as a JSON string.
+pub fn refusal(status: u16, body: &Value) -> StudioError {
     let mut error = read(status, body);
     if !(400..600).contains(&error.status) {
         error.status = 502;

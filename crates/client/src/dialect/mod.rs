@@ -8,7 +8,6 @@
 //!
 //! [`Original`] adds the little that has to be remembered between two calls.
 
-mod address;
 mod agents;
 mod approvals;
 mod ask;
@@ -21,9 +20,11 @@ mod shape;
 mod tests;
 
 pub use approvals::{Question, respond, view};
+pub use errors::refusal;
 pub use lacks::{LACKS, lacks};
 pub use original::{Original, Step};
 
+use crate::proxy::path_of;
 use contract::wire::{Method, WireReply, WireRequest};
 use contract::{Code, Micros, Result, StudioError};
 use serde_json::Value;
@@ -63,13 +64,8 @@ pub fn request(id: &str, request: &WireRequest) -> Result<Sent> {
     }
     let WireRequest { path, query, body } = request;
     let meta = contract::ops::ALL.iter().find(|meta| meta.id == id).ok_or_else(|| unknown(id))?;
-    let mut sent = Sent {
-        method: meta.method,
-        start: Start::Base,
-        path: address::path(meta.routes, path)?,
-        query: Vec::new(),
-        body: None,
-    };
+    let mut sent =
+        Sent { method: meta.method, start: Start::Base, path: path_of(meta, request)?, query: Vec::new(), body: None };
     match id {
         "agents.list" => agents::list_asked(query)?,
         "agents.create" => sent.body = Some(agents::created_from(body)?),

@@ -13,6 +13,8 @@ pub const PREFIX: &str = "/api/v1/astudio";
 #[derive(Clone, Debug)]
 pub(super) struct Address {
     base: Url,
+    /// What stands before the prefix.
+    root: String,
     host: String,
 }
 
@@ -35,14 +37,15 @@ impl Address {
         }
         let prefix = below(prefix.unwrap_or(PREFIX), tenant)?;
         let path = base.path().trim_end_matches('/');
-        let path = if path.ends_with(&prefix) { path.to_owned() } else { format!("{path}{prefix}") };
+        let root = path.strip_suffix(&prefix).unwrap_or(path).to_owned();
+        let path = format!("{root}{prefix}");
         let host = match (base.host_str().unwrap_or_default(), base.port()) {
             (host, Some(port)) => format!("{host}:{port}"),
             (host, None) => host.to_owned(),
         };
         let mut base = base;
         base.set_path(&path);
-        Ok(Self { base, host })
+        Ok(Self { base, root, host })
     }
 
     /// Host and port, for people.
@@ -64,8 +67,17 @@ impl Address {
 
     /// The address of a path below the base. The path is encoded already.
     pub fn at(&self, path: &str, query: &[(String, String)]) -> Url {
+        self.below(self.base.path().trim_end_matches('/'), path, query)
+    }
+
+    /// The address of a path of the server that is not below the prefix. The path is encoded already.
+    pub fn at_root(&self, path: &str, query: &[(String, String)]) -> Url {
+        self.below(&self.root, path, query)
+    }
+
+    fn below(&self, start: &str, path: &str, query: &[(String, String)]) -> Url {
         let mut url = self.base.clone();
-        url.set_path(&format!("{}{path}", self.base.path().trim_end_matches('/')));
+        url.set_path(&format!("{start}{path}"));
         if !query.is_empty() {
             url.query_pairs_mut().extend_pairs(query);
         }
@@ -94,7 +106,7 @@ fn invalid(message: &str) -> StudioError {
 ///
 /// # Errors
 /// A parameter is missing, or cannot stand in an address.
-pub(super) fn path_of(meta: &Meta, request: &WireRequest) -> Result<String> {
+pub(crate) fn path_of(meta: &Meta, request: &WireRequest) -> Result<String> {
     let names = |route: &'static str| {
         route.split('/').filter_map(|part| part.strip_prefix('{').and_then(|part| part.strip_suffix('}')))
     };
@@ -170,6 +182,10 @@ mod tests {
         assert_eq!(url("https://h", Some("/x"), None), "https://h/x/me");
         assert_eq!(url("https://h", Some(""), None), "https://h/me");
         assert_eq!(url("http://[::1]:9", Some("/a/{tenant}/b/"), Some("é/x")), "http://[::1]:9/a/%C3%A9%2Fx/b/me");
+        for server in ["https://h/behind/it", "https://h/behind/it/api/v1/astudio"] {
+            let address = Address::read(server, None, None).unwrap();
+            assert_eq!(address.at_root("/x", &[]).as_str(), "https://h/behind/it/x", "{server}");
+        }
         let address = Address::read("http://[::1]:9", None, None).unwrap();
         assert_eq!((address.host(), address.is_loopback(), address.is_encrypted()), ("[::1]:9", true, false));
         assert!(!Address::read("https://h", None, None).unwrap().is_loopback());

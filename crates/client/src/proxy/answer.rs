@@ -100,6 +100,16 @@ impl Whole {
         if self.body.is_empty() { Some(Value::Null) } else { serde_json::from_slice(&self.body).ok() }
     }
 
+    /// Whether it is plain text.
+    pub fn is_text(&self) -> bool {
+        self.kind.starts_with("text/plain")
+    }
+
+    /// Its JSON, or its text as a JSON string.
+    pub fn value(&self) -> Value {
+        self.json().unwrap_or_else(|| String::from_utf8_lossy(&self.body).into_owned().into())
+    }
+
     /// Whether something between here and the server answered in its place, which passes.
     pub fn is_of_a_gateway(&self) -> bool {
         matches!(self.status, 502..=504) && !self.is_refusal()

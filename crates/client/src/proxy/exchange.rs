@@ -14,6 +14,9 @@ use text::Secret;
 use tokio::time::{sleep, timeout};
 use uuid::Uuid;
 
+/// How many times the usual is waited for a long answer.
+const LONG: u32 = 10;
+
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 const PREFER: HeaderName = HeaderName::from_static("prefer");
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
@@ -73,12 +76,23 @@ pub(super) struct Sending {
     pub last: Option<String>,
     /// Whether it may be sent twice.
     pub repeat: Repeat,
+    /// Whether the answer takes as long as a model does, and perhaps a person, and cannot be waited for in pieces.
+    pub long: bool,
 }
 
 impl Sending {
     /// A request that reads.
     pub fn get(url: Url) -> Self {
-        Self { method: Method::GET, url, body: None, key: None, deferred: false, last: None, repeat: Repeat::Freely }
+        Self {
+            method: Method::GET,
+            url,
+            body: None,
+            key: None,
+            deferred: false,
+            last: None,
+            repeat: Repeat::Freely,
+            long: false,
+        }
     }
 }
 
@@ -220,8 +234,9 @@ impl Line {
             let response = request.send().await.map_err(|error| Stop::broken(&error))?;
             read(response, self.pace.most).await
         };
-        timeout(self.pace.answer, exchange).await.unwrap_or_else(|_| {
-            let why = format!("no answer within {} s", self.pace.answer.as_secs());
+        let most = if sending.long { self.pace.answer * LONG } else { self.pace.answer };
+        timeout(most, exchange).await.unwrap_or_else(|_| {
+            let why = format!("no answer within {} s", most.as_secs());
             Err(Stop::Broken(Broken { why, sent: true, slow: true }))
         })
     }

@@ -10,17 +10,20 @@ mod changes;
 mod connection;
 mod events;
 mod exchange;
+mod original;
 mod sign_in;
 mod speech;
 #[cfg(test)]
 mod tests;
 
 pub use address::PREFIX;
+pub(crate) use address::path_of;
 pub use connection::Connection;
 pub use exchange::Pace;
 pub use sign_in::Credential;
 pub use speech::Dialect;
 
+use crate::dialect::Original;
 use address::Address;
 use answer::{Answer, Whole};
 use contract::operation::{Effect, Meta, meta};
@@ -69,6 +72,8 @@ pub struct Proxy(Arc<Shared>);
 struct Shared {
     line: Arc<Line>,
     dialect: OnceCell<Dialect>,
+    /// What is kept of a server that speaks the other dialect.
+    original: Original,
 }
 
 impl Proxy {
@@ -80,7 +85,7 @@ impl Proxy {
         let Server { url, prefix, tenant, credential, pace } = server;
         let address = Address::read(&url, prefix.as_deref(), tenant.as_deref())?;
         let line = Arc::new(Line::new(address, SignIn::new(credential)?, pace)?);
-        Ok(Self(Arc::new(Shared { line, dialect: OnceCell::new() })))
+        Ok(Self(Arc::new(Shared { line, dialect: OnceCell::new(), original: Original::default() })))
     }
 
     /// Host and port, for people.
@@ -104,15 +109,15 @@ impl Proxy {
     /// # Errors
     /// Its refusals; 503 `unavailable` when the server cannot be reached.
     pub(crate) async fn call(&self, meta: &Meta, request: WireRequest) -> Result<WireReply> {
-        let dialect = self.dialect().await?;
-        match meta.id {
-            AskStream::ID => self.ask(dialect, request).await,
-            _ => self.send(dialect, meta, &request).await,
+        match (self.dialect().await?, meta.id) {
+            (Dialect::Original, _) => self.call_original(meta, request).await,
+            (Dialect::Ours, AskStream::ID) => self.ask(request).await,
+            (Dialect::Ours, _) => self.send(meta, &request).await,
         }
     }
 
-    async fn send(&self, dialect: Dialect, meta: &Meta, request: &WireRequest) -> Result<WireReply> {
-        let sending = self.sending(dialect, meta, request)?;
+    async fn send(&self, meta: &Meta, request: &WireRequest) -> Result<WireReply> {
+        let sending = self.sending(meta, request)?;
         let line = &self.0.line;
         match line.exchange(&sending, line.pace.patience).await? {
             Answer::Whole(whole) => whole.meaning(),
@@ -124,19 +129,19 @@ impl Proxy {
     }
 
     /// Asks, and then watches the turn: whatever becomes of the connection, the turn goes on and is asked for once.
-    async fn ask(&self, dialect: Dialect, request: WireRequest) -> Result<WireReply> {
-        let begun = self.send(dialect, &meta::<AskDefer>(), &request).await?;
+    async fn ask(&self, request: WireRequest) -> Result<WireReply> {
+        let begun = self.send(&meta::<AskDefer>(), &request).await?;
         let Json(Deferred { turn, session, .. }) = Json::from_wire(begun)?;
         let path = BTreeMap::from([("id".to_owned(), turn.clone())]);
         let watching = WireRequest { path, ..WireRequest::default() };
-        let sending = self.sending(dialect, &meta::<TurnEvents>(), &watching)?;
+        let sending = self.sending(&meta::<TurnEvents>(), &watching)?;
         let first = serde_json::to_value(Watched::Turn { turn, session }).map_err(|_| StudioError::internal())?;
         // The turn is told at once: from here on nobody may take the words back and ask again.
         Ok(WireReply::Events(200, follow(self.0.line.clone(), sending, Kind::Turn, None, Some(first))))
     }
 
-    fn sending(&self, dialect: Dialect, meta: &Meta, request: &WireRequest) -> Result<Sending> {
-        let sent = dialect.request(meta, request)?;
+    fn sending(&self, meta: &Meta, request: &WireRequest) -> Result<Sending> {
+        let sent = speech::ours(meta, request)?;
         let changes = meta.method != Method::Get;
         Ok(Sending {
             method: verb(meta.method),
@@ -146,6 +151,7 @@ impl Proxy {
             deferred: meta.id == AskDefer::ID,
             last: None,
             repeat: if meta.effect == Effect::Run { Repeat::Joining } else { Repeat::Freely },
+            long: false,
         })
     }
 

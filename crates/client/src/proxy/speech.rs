@@ -1,18 +1,22 @@
 //! Which dialect a server speaks: ours, or the one of the original, whose addresses and shapes differ here and there.
 //!
-//! The one place where the two part.
+//! How the original is spoken to is the affair of [`crate::dialect`].
 
 use super::address::path_of;
 use super::answer::Whole;
+use contract::Operation as _;
+use contract::Result;
 use contract::operation::Meta;
-use contract::wire::{Raw, WireRequest};
-use contract::{Result, StudioError};
+use contract::ops::me::GetMe;
+use contract::wire::{Raw, WireReply, WireRequest};
 
 /// What a server understands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Dialect {
     /// Ours. The server knows a request again by its key.
     Ours,
+    /// That of the Python Agent Studio, which does what is sent twice two times.
+    Original,
 }
 
 /// A request as a server understands it.
@@ -34,20 +38,29 @@ impl Dialect {
         if whole.ours {
             return Ok(Self::Ours);
         }
-        whole.meaning()?;
-        Err(StudioError::internal())
+        // The framework around the original refuses in plain text, before any word of a Studio.
+        if whole.is_text() && matches!(whole.status, 400 | 401 | 403) {
+            return Err(crate::dialect::refusal(whole.status, &whole.value()));
+        }
+        let foreign = whole.foreign();
+        match whole.meaning()? {
+            WireReply::Json(status, me) => crate::dialect::answer(GetMe::ID, &WireRequest::default(), status, me)
+                .map(|_| Self::Original)
+                .map_err(|_| foreign),
+            WireReply::Events(..) => Err(foreign),
+        }
     }
+}
 
-    /// The request in this dialect.
-    ///
-    /// # Errors
-    /// It cannot be said in it.
-    pub(super) fn request(self, meta: &Meta, request: &WireRequest) -> Result<Sent> {
-        let body = match &request.body {
-            Raw::Absent => None,
-            Raw::Bytes(bytes) => Some(bytes.clone()),
-            Raw::Value(value) => Some(value.to_string().into_bytes()),
-        };
-        Ok(Sent { path: path_of(meta, request)?, query: request.query.clone(), body })
-    }
+/// The request in our dialect.
+///
+/// # Errors
+/// The parameters of its path do not fit.
+pub(super) fn ours(meta: &Meta, request: &WireRequest) -> Result<Sent> {
+    let body = match &request.body {
+        Raw::Absent => None,
+        Raw::Bytes(bytes) => Some(bytes.clone()),
+        Raw::Value(value) => Some(value.to_string().into_bytes()),
+    };
+    Ok(Sent { path: path_of(meta, request)?, query: request.query.clone(), body })
 }

@@ -4,6 +4,7 @@
 
 mod changes;
 mod fake;
+mod original;
 mod requests;
 mod sign_in;
 mod streams;
