@@ -45,6 +45,8 @@ pub fn thousands(number: f64) -> String {
 }
 
 /// Figures as people read them, by name.
+// No measurement uses all of these.
+#[allow(dead_code)]
 pub type Figures = Vec<(&'static str, String)>;
 
 struct Row {
@@ -102,6 +104,7 @@ impl Report {
     }
 
     /// The same figures of two programs.
+    #[allow(dead_code)]
     pub fn beside(&mut self, one: &str, other: &str, ones: Figures, others: Figures) {
         self.beside.push(["beside another program".into(), one.into(), other.into()]);
         let rows = ones.into_iter().zip(others);
