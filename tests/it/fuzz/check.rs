@@ -7,6 +7,13 @@ use jsonschema::Validator;
 use serde_json::{Value, json};
 use std::collections::HashMap;
 
+/// Whether an answer is a failure of ours: any of the server's kind but those that are said on purpose.
+pub fn failed(status: u16, body: &Value) -> bool {
+    let code = body["code"].as_str().unwrap_or_default();
+    let deliberate = matches!((status, code), (502, "query_failed") | (503, "unavailable" | "vault_unavailable"));
+    status >= 500 && !deliberate
+}
+
 /// Judges answers.
 pub struct Judge {
     pub document: Value,
@@ -45,9 +52,7 @@ impl Judge {
 
     /// What is wrong with an answer: an undeclared status, another shape than the declared one, or a failure of ours.
     pub fn answer(&mut self, meta: &Meta, status: u16, body: &Value) -> Option<String> {
-        let code = body["code"].as_str().unwrap_or_default();
-        let deliberate = matches!((status, code), (502, "query_failed") | (503, "unavailable" | "vault_unavailable"));
-        if status >= 500 && !deliberate {
+        if failed(status, body) {
             return Some(format!("failed with {status}"));
         }
         let declared = &self.item(meta)["responses"][status.to_string()];

@@ -1,6 +1,6 @@
 //! Over HTTP, against the built program: what the operations get, and around it what only a transport can get wrong.
 
-use super::check::Judge;
+use super::check::{Judge, failed};
 use super::line::{Answer, Line, Served};
 use super::town::{Sent, Town};
 use crate::binary::note;
@@ -211,10 +211,12 @@ fn judged(judge: &mut Judge, meta: &Meta, wire: &Wire, barred: bool, answer: &An
         return (!wire.broken || !known).then(|| format!("{} by nobody", answer.status));
     }
     if wire.method == "HEAD" {
-        return (answer.status >= 500).then(|| format!("failed with {}", answer.status));
+        // What it says cannot be read here.
+        return (answer.status == 500).then(|| "failed with 500".to_owned());
     }
     if answer.headers.contains_key("content-encoding") {
-        return (answer.status >= 500).then(|| format!("failed with {}", answer.status));
+        // What it says cannot be read here.
+        return (answer.status == 500).then(|| "failed with 500".to_owned());
     }
     if answer.streams() {
         let content = &judge.item(meta)["responses"]["200"]["content"]["text/event-stream"];
@@ -236,7 +238,7 @@ fn judged(judge: &mut Judge, meta: &Meta, wire: &Wire, barred: bool, answer: &An
     // Some other operation's answer, or a refusal.
     match answer.status {
         200..300 | 304 => None,
-        500.. => Some(format!("failed with {}", answer.status)),
+        status if failed(status, &answer.json()) => Some(format!("failed with {status}")),
         status => judge.refusal(&answer.json()).map(|fault| format!("{status} in another shape: {fault}")),
     }
 }
