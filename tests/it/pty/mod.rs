@@ -6,6 +6,7 @@ mod escapes;
 mod first_steps;
 mod job;
 mod looks;
+mod pictures;
 mod records;
 pub mod screen;
 mod sizes;
