@@ -136,7 +136,7 @@ impl Person {
             16 | 17 => "r",
             18 => "y",
             19 => "ctrl-y",
-            _ => self.dice.pick(&["e", "a", "n", "o", "h", "1", "space", "k", "j"]),
+            _ => self.dice.pick(&["e", "b", "n", "o", "h", "1", "space", "k", "j"]),
         };
         self.sent.push((self.began.elapsed(), what.to_owned()));
         match what {
@@ -191,7 +191,7 @@ impl Person {
         self.screen.pause(MEANT_MS);
         for _ in 0..4 {
             if !self.is_open() {
-                self.screen.key("alt-2").see("Esc back").key("enter").see("Approve this call?");
+                self.screen.key("alt-2").see("›Approvals").key("enter").see("Approve this call?");
             }
             let is_look = |screen: &str| screen.contains("Leave open ]") || screen.contains("Leave open‹");
             if is_look(&self.screen.screen()) {
@@ -250,9 +250,9 @@ impl Person {
             self.reject();
             Books { rejected: before.rejected + 1, ..before }
         };
-        if self.screen.shows("ask again") {
+        if self.screen.shows("›Approvals") {
             // Back from the inbox, where a call that was left open is answered.
-            self.screen.key("esc").not("ask again");
+            self.screen.key("esc").see("›Chat").pause(100);
         }
         match &mut self.elsewhere {
             None => {
