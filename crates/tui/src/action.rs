@@ -167,7 +167,7 @@ pub struct Info {
 
 actions! {
     Quit = "quit" Global ["ctrl-q"] "quit" "Leave the workbench.";
-    Palette = "palette" Global ["ctrl-p"] "palette" "Open the palette: every place and action by its name.";
+    Palette = "palette" Global ["ctrl-p", ":"] "palette" "Open the palette: every place and action by its name, or agent NAME chat.";
     Help = "help" Global ["f1", "?"] "help" "Show the keys that work now.";
     Suspend = "suspend" Global ["ctrl-z"] "" "Give the terminal back to the shell; `fg` comes back.";
     GoAgents = "go-agents" Global ["alt-1"] "" "Go to the agents.";

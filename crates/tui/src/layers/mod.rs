@@ -140,7 +140,7 @@ impl Layers {
     pub fn input(&mut self, input: &Input, action: Option<Action>, quiet: Ms, ctx: &mut Ctx<'_>) -> Option<Action> {
         let done = match self.0.last_mut()? {
             Layer::Help(help) => help.input(input, action),
-            Layer::Palette(palette) => palette.input(input, action),
+            Layer::Palette(palette) => palette.input(input, action, ctx),
             Layer::Confirm(confirm) => confirm.input(input, action, ctx),
             Layer::Choose(choose) => choose.input(input, action, ctx),
             Layer::Ask(ask) => ask.input(input, action, ctx),

@@ -1,9 +1,10 @@
 //! The palette: every place and action by its name, found by a few letters.
 
-use super::Done;
+use super::{Ctx, Done};
 use crate::action::{ACTIONS, Action, Context, Info};
 use crate::event::{Input, What};
 use crate::keymap::Key;
+use crate::places::Go;
 use crate::state::State;
 use crate::view::View;
 use crate::widgets::{Line as LineInput, popup};
@@ -13,6 +14,7 @@ use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
+use text::Safe;
 
 /// Columns for a key.
 const KEY: usize = 9;
@@ -61,13 +63,39 @@ impl Palette {
         found.into_iter().map(|(_, info)| info).collect()
     }
 
-    pub(super) fn input(&mut self, input: &Input, action: Option<Action>) -> Done {
+    /// The place of an agent, typed as `agent NAME` or `agent NAME chat`.
+    fn typed(&self) -> Option<(String, Go)> {
+        let words: Vec<&str> = self.query.text().trim_start_matches(':').split_whitespace().collect();
+        match words[..] {
+            ["agent", name] => Some((format!("Open agent {name}"), Go::Agent(Some(name.into())))),
+            ["agent", name, "chat"] | ["chat", name] => {
+                Some((format!("Chat with {name}"), Go::Chat { agent: name.into(), session: None }))
+            }
+            _ => None,
+        }
+    }
+
+    /// The rows in words with their actions; what was typed as a place comes first, without one.
+    fn rows(&self) -> Vec<(Safe<'static>, Option<&'static Info>)> {
+        let typed = self.typed().map(|(title, _)| (Safe::clean(&title).into_owned(), None));
+        let found = self.found().into_iter().map(|info| (Safe::clean(info.about.trim_end_matches('.')), Some(info)));
+        typed.into_iter().chain(found).collect()
+    }
+
+    pub(super) fn input(&mut self, input: &Input, action: Option<Action>, ctx: &mut Ctx<'_>) -> Done {
         match action {
             Some(Action::LayerUp) => self.selected = self.selected.saturating_sub(1),
-            Some(Action::LayerDown) => self.selected = (self.selected + 1).min(self.found().len().saturating_sub(1)),
+            Some(Action::LayerDown) => self.selected = (self.selected + 1).min(self.rows().len().saturating_sub(1)),
             Some(Action::LayerClose) => return Done::Close,
             Some(Action::LayerEnter) => {
-                return self.found().get(self.selected).map_or(Done::Stay, |info| Done::Act(info.action));
+                return match self.rows().get(self.selected) {
+                    Some((_, Some(info))) => Done::Act(info.action),
+                    Some((_, None)) => {
+                        *ctx.go = self.typed().map(|(_, go)| go);
+                        Done::Close
+                    }
+                    None => Done::Stay,
+                };
             }
             _ => {
                 let changed = match &input.what {
@@ -84,7 +112,7 @@ impl Palette {
     }
 
     pub(super) fn draw(&self, state: &State, view: &mut View, area: Rect, frame: &mut Frame<'_>) {
-        let found = self.found();
+        let found = self.rows();
         let inner = popup(frame, area, "Palette", (76, 28), state.theme.border);
         if inner.height < 2 {
             return;
@@ -103,10 +131,11 @@ impl Palette {
             .enumerate()
             .skip(first)
             .take(rows)
-            .map(|(index, info)| {
+            .map(|(index, (title_of, info))| {
                 let style = if index == self.selected { state.theme.selected } else { state.theme.text };
-                let title = text::pad(info.about.trim_end_matches('.'), title);
-                let keys = state.keymap.keys(info.action).first().map(Key::label).unwrap_or_default();
+                let title = text::pad(title_of.as_str(), title);
+                let keys = info.and_then(|info| state.keymap.keys(info.action).first().map(Key::label));
+                let keys = keys.unwrap_or_default();
                 Line::from(vec![
                     Span::styled(if index == self.selected { "›" } else { " " }, style),
                     Span::styled(title, style),
@@ -136,6 +165,20 @@ mod tests {
         assert!(!stage.shows("One row up") && !stage.shows("go-agents"), "{screen:#?}");
         stage.typed("row up");
         assert!(stage.shows("One row up"), "{:#?}", stage.screen());
+    }
+
+    #[test]
+    fn a_place_can_be_typed() {
+        let mut stage = Stage::new(100, 30);
+        stage.keys(":").typed("audit").keys("enter");
+        assert!(stage.shows("›Audit"), "{:#?}", stage.screen());
+        stage.keys(":").typed("agent orders-desk chat");
+        assert!(stage.shows("›Chat with orders-desk"), "{:#?}", stage.screen());
+        stage.keys("enter");
+        assert!(stage.shows("orders-desk · "), "{:#?}", stage.screen());
+        // In a field it is a letter like any other.
+        stage.typed("a:b");
+        assert!(stage.shows("a:b") && !stage.shows("Palette"), "{:#?}", stage.screen());
     }
 
     #[test]
