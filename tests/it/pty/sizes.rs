@@ -56,7 +56,7 @@ fn a_thousand_sizes_leave_each_line_once() {
     // While an answer streams in.
     screen.chat("slow-teller").say("tell me a story").see("lighthouse");
     storm(&mut screen, count / 2, &mut dice);
-    screen.resize(100, 50).see("this one ends here.").see("· tokens").see("Enter send");
+    screen.resize(100, 50).see("this one ends here.").see("· tokens").see("Enter send").see("· version 1");
     is_fresh(&mut screen, &name);
     let shown = screen.screen();
     let mut times = BTreeMap::new();
