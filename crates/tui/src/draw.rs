@@ -185,6 +185,10 @@ mod tests {
     #[test]
     fn the_top_line_says_how_the_connection_stands() {
         let mut stage = Stage::new(80, 24);
+        let none = contract::ops::agents::AgentList { agents: Vec::new(), count: 0, next_cursor: Some(None) };
+        let listed =
+            crate::places::agents::Msg::Listed { generation: 0, page: 0, reply: Ok(contract::wire::Json(none)) };
+        stage.reply(Event::Place(crate::places::Msg::Agents(listed)));
         let (lists, rows) = (stage.called("agents.list"), stage.called("approvals.list"));
         let tell = |stage: &mut Stage, connection| {
             let at = stage.now;

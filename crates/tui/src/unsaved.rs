@@ -19,7 +19,7 @@ pub fn keep(dir: &Path, key: &str, text: Option<&str>) -> Result<(), String> {
     let done = match text {
         Some(text) => fs::create_dir_all(dir).and_then(|()| {
             let beside = path.with_extension("new");
-            let mut out = private(&beside)?;
+            let mut out = private(fs::OpenOptions::new().create(true).truncate(true), &beside)?;
             out.write_all(text.as_bytes())?;
             out.sync_data()?;
             fs::rename(&beside, &path)
@@ -37,11 +37,10 @@ pub fn kept(dir: &Path, key: &str) -> Option<String> {
     fs::read_to_string(file(dir, key)).ok()
 }
 
-fn private(path: &Path) -> std::io::Result<fs::File> {
-    let mut options = fs::OpenOptions::new();
-    options.write(true).create(true).truncate(true);
+fn private(options: &mut fs::OpenOptions, path: &Path) -> std::io::Result<fs::File> {
+    options.write(true);
     #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    std::os::unix::fs::OpenOptionsExt::mode(options, 0o600);
     options.open(path)
 }
 
@@ -70,9 +69,10 @@ pub fn write_new(name: &str, content: &str) -> Result<String, String> {
 /// Why there is no new text, for the person.
 pub async fn edit(editor: Option<String>, text: &str, ending: &str) -> Result<String, String> {
     let editor = editor.ok_or("No editor is set. Set VISUAL or EDITOR.")?;
-    let path = std::env::temp_dir().join(format!("astudio-{}-{}.{ending}", std::process::id(), text.len()));
-    let mut out =
-        private(&path).map_err(|error| format!("A file for the editor could not be made: {}.", error.kind()))?;
+    // Others write into this folder too: the name is not to be guessed, and nothing that is there already is opened.
+    let path = std::env::temp_dir().join(format!("astudio-{}.{ending}", contract::ids::record_id()));
+    let mut out = private(fs::OpenOptions::new().create_new(true), &path)
+        .map_err(|error| format!("A file for the editor could not be made: {}.", error.kind()))?;
     out.write_all(text.as_bytes()).map_err(|error| error.kind().to_string())?;
     drop(out);
     let mut words = editor.split_whitespace();
