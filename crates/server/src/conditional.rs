@@ -60,16 +60,20 @@ async fn list(
     let head = shared.engine.head(partition).await?;
     let asks = format!("{:?}\u{0}{:?}\u{0}{}\u{0}{:?}", who.scope, who.host, partition.as_str(), request.query);
     let tag = format!("W/\"{head}-{}\"", short_hash(asks.as_bytes()));
-    if matches(headers, &tag) {
+    // A tag that is known was given out with an answer; `*` is known to everybody, and says nothing of the query.
+    if names(headers, &tag) {
         return Ok(Read::Same(tag));
     }
-    if let Some(bytes) = shared.lists.get(&tag) {
-        return Ok(Read::Fresh(entry.meta.ok, bytes, Some(tag)));
-    }
-    let (status, value) = json_of((entry.call)(shared.engine.clone(), caller, request).await?)?;
-    let bytes = written(&value);
-    shared.lists.insert(tag.clone(), bytes.clone());
-    Ok(Read::Fresh(status, bytes, Some(tag)))
+    let (status, bytes) = match shared.lists.get(&tag) {
+        Some(bytes) => (entry.meta.ok, bytes),
+        None => {
+            let (status, value) = json_of((entry.call)(shared.engine.clone(), caller, request).await?)?;
+            let bytes = written(&value);
+            shared.lists.insert(tag.clone(), bytes.clone());
+            (status, bytes)
+        }
+    };
+    Ok(if matches(headers, &tag) { Read::Same(tag) } else { Read::Fresh(status, bytes, Some(tag)) })
 }
 
 /// Makes `If-Match` of a write of an agent the version that it expects.
@@ -133,11 +137,20 @@ fn short_hash(bytes: &[u8]) -> String {
     Sha256::digest(bytes).iter().take(8).map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Whether `If-None-Match` names this tag; weakly, as the header compares.
-fn matches(headers: &HeaderMap, tag: &str) -> bool {
-    let plain = |tag: &str| tag.trim().trim_start_matches("W/").to_owned();
+/// The tags in `If-None-Match`, without what makes them weak: the header compares weakly.
+fn tags(headers: &HeaderMap) -> impl Iterator<Item = &str> {
     let values = headers.get_all(IF_NONE_MATCH).iter().filter_map(|value| value.to_str().ok());
-    values.flat_map(|text| text.split(',')).any(|named| named.trim() == "*" || plain(named) == plain(tag))
+    values.flat_map(|text| text.split(',')).map(|tag| tag.trim().trim_start_matches("W/"))
+}
+
+/// Whether `If-None-Match` has this very tag.
+fn names(headers: &HeaderMap, tag: &str) -> bool {
+    tags(headers).any(|named| named == tag.trim_start_matches("W/"))
+}
+
+/// Whether `If-None-Match` has this tag, or `*` for any.
+fn matches(headers: &HeaderMap, tag: &str) -> bool {
+    names(headers, tag) || tags(headers).any(|named| named == "*")
 }
 
 fn written(value: &Value) -> Bytes {
@@ -181,5 +194,6 @@ mod tests {
         assert!(matches(&headers("*"), "\"3-y\""));
         assert!(!matches(&headers("\"3-z\""), "\"3-y\""));
         assert!(!matches(&HeaderMap::new(), "\"3-y\""));
+        assert!(names(&headers("W/\"3-y\""), "\"3-y\"") && !names(&headers("*"), "\"3-y\""));
     }
 }

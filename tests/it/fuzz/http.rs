@@ -339,3 +339,17 @@ async fn no_request_breaks_the_server() {
     assert!(faults.is_empty(), "ASTUDIO_SEED={seed}: {} faults\n{shown}", faults.len());
     note(&format!("{count} requests over HTTP to each operation in {:?}", since.elapsed()));
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_tag_for_everything_hides_no_refusal() {
+    let place = Place::new().await;
+    let root = place.town.secrets[0].1.as_str();
+    let ask = |query: &str| {
+        let mut line = place.served.connect();
+        let head =
+            format!("GET {PREFIX}/agents{query} HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer {root}\r\n");
+        line.send(format!("{head}if-none-match: *\r\n\r\n").as_bytes()).unwrap();
+        line.answer(true).unwrap().unwrap().status
+    };
+    assert_eq!([ask("?sort=size"), ask("?sort=name"), ask("?sort=name"), ask("")], [400, 304, 304, 304]);
+}

@@ -34,6 +34,7 @@ operations! {
 pub struct OptionalProviderPath {
     /// The provider.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(extend("pattern" = crate::schema::SAID)))]
     pub provider: Option<String>,
 }
 impl Params for OptionalProviderPath {}
