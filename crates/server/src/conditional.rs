@@ -129,6 +129,8 @@ pub async fn expect(
 /// The tag of an agent as this caller sees it.
 pub fn tag_of(agent: &Value) -> Option<String> {
     let version = agent["version"].as_i64()?;
+    // What a creation answers is no agent as anybody sees it.
+    agent["access"].as_str()?;
     let seen = format!("{}\u{0}{}\u{0}{}", agent["agent_id"], agent["access"], agent["can_manage"]);
     Some(format!("\"{version}-{}\"", short_hash(seen.as_bytes())))
 }
