@@ -2,6 +2,7 @@
 
 mod ahead;
 mod answers;
+mod drawings;
 mod escapes;
 mod first_steps;
 mod job;
@@ -12,4 +13,5 @@ pub mod screen;
 mod sizes;
 mod storm;
 mod strings;
+mod svg;
 mod ways_out;

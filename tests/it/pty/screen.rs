@@ -251,6 +251,11 @@ impl Screen {
         self.shared.whole().parser.screen().contents()
     }
 
+    /// What one wants to know of the screen.
+    pub fn look<T>(&self, look: impl FnOnce(&vt100::Screen) -> T) -> T {
+        look(self.shared.seen().parser.screen())
+    }
+
     /// Whether a text is on screen now.
     pub fn shows(&self, text: &str) -> bool {
         self.screen().contains(text)
