@@ -87,7 +87,7 @@ fn look(cell: &vt100::Cell, palette: &Palette) -> Look {
 
 /// Three parts of the one, two of the other.
 fn mixed(one: u32, other: u32) -> u32 {
-    let part = |shift: u32| ((one >> shift & 0xff) * 3 + (other >> shift & 0xff) * 2) / 5 << shift;
+    let part = |shift: u32| ((((one >> shift) & 0xff) * 3 + ((other >> shift) & 0xff) * 2) / 5) << shift;
     part(16) | part(8) | part(0)
 }
 
