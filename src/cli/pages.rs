@@ -82,7 +82,7 @@ mod tests {
     #[test]
     fn the_manual_has_every_command_and_every_key() {
         let page = String::from_utf8(super::manual().unwrap()).unwrap();
-        for part in [".TH astudio", "astudio approvals approve", "\\fBCtrl\\-P\\fR", "astudio reset\\-terminal"] {
+        for part in [".TH astudio", "astudio approvals approve", "\\fBCtrl\\-P, :\\fR", "astudio reset\\-terminal"] {
             assert!(page.contains(part), "{part}");
         }
         assert!(!page.contains("astudio docs keys"), "hidden");
