@@ -172,7 +172,8 @@ fn take(piece: &str, said: &mut String) -> bool {
 /// What our way adds to the time until a model's first word, over a direct call of the same provider.
 pub async fn first_word(served: &Served, tokens: &Tokens, provider: &str, plan: &Plan, report: &mut Report) {
     let mut added = Vec::new();
-    let body = json!({ "model": "fast", "stream": true, "messages": [{ "role": "user", "content": "go" }] }).to_string();
+    let body =
+        json!({ "model": "fast", "stream": true, "messages": [{ "role": "user", "content": "go" }] }).to_string();
     let direct = format!(
         "POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
         body.len()

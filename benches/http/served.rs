@@ -30,7 +30,8 @@ impl Served {
             .unwrap();
         let mut line = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
-        let address = line.split("http://").nth(1).and_then(|rest| rest.split('/').next()).expect("an address").to_owned();
+        let address =
+            line.split("http://").nth(1).and_then(|rest| rest.split('/').next()).expect("an address").to_owned();
         let ready = std::net::TcpStream::connect(&address).and_then(|mut line| {
             std::io::Write::write_all(&mut line, b"GET /readyz HTTP/1.1\r\nhost: x\r\n\r\n")?;
             let mut head = [0; 12];

@@ -117,6 +117,16 @@ impl ServeArgs {
                 )));
             }
         }
+        for origin in &settings.origins {
+            let host = origin.strip_prefix("https://").or_else(|| origin.strip_prefix("http://"));
+            let visible =
+                |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_graphic() && !b"/*,".contains(&b));
+            if !host.is_some_and(visible) {
+                return Err(usage(format!(
+                    "server.origins: '{origin}' is no origin such as https://chat.example.com."
+                )));
+            }
+        }
         Ok(settings)
     }
 }

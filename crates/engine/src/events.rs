@@ -21,12 +21,12 @@ const PACE: Duration = Duration::from_millis(50);
 const LOOK_ANYWAY: Duration = Duration::from_secs(10);
 
 impl Engine {
-    /// The newest place in the journal of a partition. Every change of a record moves it, in the transaction of the change.
+    /// The newest place in the journal of a partition, and the hash of its link. Every change of a record moves it, in the transaction of the change.
     ///
     /// # Errors
     /// 503 when the storage cannot be used.
-    pub async fn head(&self, partition: &Partition) -> Result<i64> {
-        let read = |tx: &mut dyn store::Tx| Ok(audit::head(tx, partition.as_str())?.map_or(0, |(seq, _)| seq));
+    pub async fn head(&self, partition: &Partition) -> Result<(i64, String)> {
+        let read = |tx: &mut dyn store::Tx| Ok(audit::head(tx, partition.as_str())?.unwrap_or_default());
         Ok(self.store.read::<_, Failure, _>(read).await?)
     }
 }
@@ -42,7 +42,7 @@ impl Serve<WatchChanges> for Engine {
         let partition = who.partition()?.clone();
         let ChangesQuery { topics, after } = query.open()?;
         let bell = self.store.bell().subscribe();
-        let head = self.head(&partition).await?;
+        let (head, _) = self.head(&partition).await?;
         // A place of another journal, or from before a restored backup, is no place here.
         let seen = after.filter(|after| *after <= head).unwrap_or(head);
         let watching = Watching { engine: self.clone(), partition, topics, bell, seen, first: true };

@@ -44,10 +44,15 @@ impl Runtime {
     /// # Errors
     /// The refusals of an ask.
     pub async fn ask(&self, ask: Ask) -> Result<(String, String), StudioError> {
-        let (partition, standing) = (ask.partition.clone(), ask.standing.clone());
-        let begun = self.begin(ask, None).await?;
-        self.spawn(partition, begun.turn.clone(), standing);
-        Ok((begun.turn, begun.session))
+        let runtime = self.clone();
+        // Whoever asked may leave between the commit and the drive; the turn must not stay without a driver.
+        let begun = tokio::spawn(async move {
+            let (partition, standing) = (ask.partition.clone(), ask.standing.clone());
+            let begun = runtime.begin(ask, None).await?;
+            runtime.spawn(partition, begun.turn.clone(), standing);
+            Ok((begun.turn, begun.session))
+        });
+        begun.await.map_err(|_| StudioError::internal())?
     }
 
     /// Begins a turn. With `call`, the model is not asked first: the turn starts with this call, as if it had been wanted

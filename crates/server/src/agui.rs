@@ -21,30 +21,34 @@ enum Open {
 pub struct AgUi {
     turn: String,
     session: String,
-    /// Counts messages, which need names of their own.
+    /// The newest place of the log that was seen. Names of messages hang on it, so that a stream that is continued gives
+    /// none a second time.
+    seq: i64,
+    /// Counts messages since then.
     messages: u32,
     open: Open,
     /// Text and reasoning of the current answer that were sent already.
     sent: [String; 2],
-    usage: Usage,
+    /// None for a stream that does not begin at the beginning.
+    usage: Option<Usage>,
     ended: bool,
 }
 
-impl Default for AgUi {
-    fn default() -> Self {
+impl AgUi {
+    /// From this place of the log on; 0 = the beginning.
+    pub fn after(seq: i64) -> Self {
         Self {
             turn: String::new(),
             session: String::new(),
+            seq,
             messages: 0,
             open: Open::Nothing,
             sent: Default::default(),
-            usage: Usage::default(),
+            usage: (seq == 0).then(Usage::default),
             ended: false,
         }
     }
-}
 
-impl AgUi {
     /// The events of one thing that was seen.
     pub fn events(&mut self, seen: Watched) -> Vec<WireEvent> {
         let mut out = Vec::new();
@@ -77,6 +81,10 @@ impl AgUi {
     fn entry(&mut self, entry: LoggedEvent) -> Vec<WireEvent> {
         let mut out = Vec::new();
         let at = entry.at.0 / 1_000;
+        // A message that is open keeps its name until it is closed below.
+        if self.open == Open::Nothing {
+            (self.seq, self.messages) = (entry.seq, 0);
+        }
         match entry.event {
             TurnEvent::ModelAsked { .. } => {
                 self.close(&mut out);
@@ -94,7 +102,9 @@ impl AgUi {
                     out.push(json!({ "type": "TOOL_CALL_END", "toolCallId": id }));
                 }
                 if let Some(usage) = usage {
-                    self.usage += usage;
+                    if let Some(sum) = &mut self.usage {
+                        *sum += usage;
+                    }
                     out.push(custom("usage", json!(usage)));
                 }
             }
@@ -137,6 +147,9 @@ impl AgUi {
             TurnEvent::Ended { status, text } => self.end(&mut out, status, &text),
             TurnEvent::LimitHit { limit } => out.push(custom("limit", json!({ "limit": limit }))),
             TurnEvent::Started { .. } | TurnEvent::Interrupted { .. } => {}
+        }
+        if self.open == Open::Nothing && self.seq != entry.seq {
+            (self.seq, self.messages) = (entry.seq, 0);
         }
         let id = format!("{}:{}", self.turn, entry.seq);
         let last = out.len().saturating_sub(1);
@@ -224,8 +237,10 @@ impl AgUi {
     fn end(&mut self, out: &mut Vec<Value>, status: TurnStatus, text: &str) {
         self.close(out);
         self.ended = true;
-        let usage = json!([{ "inputTokens": self.usage.input, "outputTokens": self.usage.output }]);
-        let ids = json!({ "threadId": self.session, "runId": self.turn, "usage": usage });
+        let mut ids = json!({ "threadId": self.session, "runId": self.turn });
+        if let Some(usage) = self.usage {
+            ids["usage"] = json!([{ "inputTokens": usage.input, "outputTokens": usage.output }]);
+        }
         let mut end = match status {
             TurnStatus::Done => json!({
                 "type": "RUN_FINISHED", "outcome": { "type": "success" }, "result": { "status": status, "text": text },
@@ -242,7 +257,7 @@ impl AgUi {
     }
 
     fn message_id(&self) -> String {
-        format!("{}:m{}", self.turn, self.messages)
+        format!("{}:m{}.{}", self.turn, self.seq, self.messages)
     }
 
     fn call_id(&self, ordinal: u32) -> String {
@@ -286,7 +301,7 @@ mod tests {
     }
 
     fn begin() -> AgUi {
-        let mut agui = AgUi::default();
+        let mut agui = AgUi::after(0);
         let first = agui.events(Watched::Turn { turn: "t".into(), session: "s".into() });
         assert_eq!(first[0].data["type"], "RUN_STARTED");
         agui
@@ -385,6 +400,28 @@ mod tests {
         let mut agui = begin();
         agui.events(text("half"));
         assert_eq!(kinds(&agui.cut()), ["TEXT_MESSAGE_END", "RUN_ERROR"]);
+    }
+
+    #[test]
+    fn a_continued_stream_names_no_message_a_second_time() {
+        let named = |events: &[WireEvent]| -> Vec<String> {
+            let starts = events.iter().filter(|event| event.data["type"] == "TEXT_MESSAGE_START");
+            starts.map(|event| event.data["messageId"].as_str().unwrap().to_owned()).collect()
+        };
+        let mut whole = begin();
+        let mut first = whole.events(asked(1));
+        first.extend(whole.events(text("one")));
+        first.extend(whole.events(replied(2, "one", vec![])));
+        let mut rest = whole.events(asked(3));
+        rest.extend(whole.events(replied(4, "two", vec![])));
+        let mut continued = AgUi::after(2);
+        continued.events(Watched::Turn { turn: "t".into(), session: "s".into() });
+        let mut again = continued.events(asked(3));
+        again.extend(continued.events(replied(4, "two", vec![])));
+        assert_eq!(named(&again), named(&rest));
+        assert!(named(&first).iter().all(|name| !named(&again).contains(name)), "{first:?} {again:?}");
+        let end = continued.events(logged(5, TurnEvent::Ended { status: TurnStatus::Done, text: "x".into() }));
+        assert_eq!(end[0].data.get("usage"), None, "the sum of a part is no sum");
     }
 
     #[test]

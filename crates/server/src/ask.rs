@@ -4,6 +4,7 @@ use crate::agui::{AgUi, read_id};
 use crate::shared::Shared;
 use crate::{answer, sse};
 use axum::response::Response;
+use contract::operation::meta;
 use contract::ops::test::AskStream;
 use contract::ops::turns::{ResumeTurn, TurnEvents};
 use contract::wire::{Events, WireRequest};
@@ -24,8 +25,9 @@ pub async fn stream(
     request: WireRequest,
     headers: &HeaderMap,
 ) -> Result<Response> {
-    let Events(seen) = match sse::last_event_id(headers) {
-        None => shared.engine.call::<AskStream>(caller, request).await?,
+    let ends = shared.ends(headers.clone(), caller.clone(), &meta::<AskStream>());
+    let (Events(seen), after) = match sse::last_event_id(headers) {
+        None => (shared.engine.call::<AskStream>(caller, request).await?, 0),
         Some(id) => {
             let wrong = || StudioError::invalid_request("'Last-Event-ID' must be the id of an event of such a stream.");
             let (turn, after) = read_id(id).ok_or_else(wrong)?;
@@ -34,10 +36,12 @@ pub async fn stream(
                 query: vec![("after".into(), after.to_string())],
                 ..WireRequest::default()
             };
-            shared.engine.call::<TurnEvents>(caller, request).await?
+            (shared.engine.call::<TurnEvents>(caller, request).await?, after)
         }
     };
-    let events = stream::unfold((seen, AgUi::default(), false), |(mut seen, mut agui, over)| async move {
+    // However it ends, the run is closed.
+    let seen = seen.take_until(Box::pin(ends)).boxed();
+    let events = stream::unfold((seen, AgUi::after(after), false), |(mut seen, mut agui, over)| async move {
         if over {
             return None;
         }
@@ -48,27 +52,35 @@ pub async fn stream(
         Some((stream::iter(events), (seen, agui, over)))
     })
     .flatten();
-    Ok(sse::stream(events, shared.stopping.clone(), shared.metrics.stream()))
+    Ok(sse::stream(events, shared.metrics.stream()))
 }
 
 /// Begins a turn and waits for its answer. When the server stops, whoever waits is told so; the turn is taken up again later.
 pub async fn wait(shared: &Arc<Shared>, entry: &Entry, caller: Caller, request: WireRequest) -> Result<Response> {
-    let mut stopping = shared.stopping.clone();
-    let stopped = async {
-        let _ = stopping.wait_for(|stop| *stop).await;
-        tokio::time::sleep(LAST_ANSWER).await;
-    };
+    let stopped = last_answer(shared);
     tokio::select! {
         reply = (entry.call)(shared.engine.clone(), caller, request) => {
             let (status, value) = crate::conditional::json_of(reply?)?;
             Ok(answer::json(status, &value))
         }
-        () = stopped => Err(StudioError::new(
-            Code::Unavailable,
-            503,
-            "The server is stopping. The turn is kept: list your test sessions, and resume it.",
-        )),
+        () = stopped => Err(stopping()),
     }
+}
+
+/// The moment from which a stopping server keeps nobody waiting any more.
+pub async fn last_answer(shared: &Shared) {
+    let mut stopping = shared.stopping.clone();
+    let _ = stopping.wait_for(|stop| *stop).await;
+    tokio::time::sleep(LAST_ANSWER).await;
+}
+
+/// 503 for who waits while the server stops.
+pub fn stopping() -> StudioError {
+    StudioError::new(
+        Code::Unavailable,
+        503,
+        "The server is stopping. The turn is kept: list your test sessions, and resume it.",
+    )
 }
 
 /// Takes the turn of an approval up again once it is decided: the process that asked may be gone, and a client of this

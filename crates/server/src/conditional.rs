@@ -6,12 +6,13 @@
 use crate::shared::Shared;
 use bytes::Bytes;
 use contract::ops::agents::{DeleteAgent, GetAgent, ListAgents, PatchAgent};
-use contract::wire::{Raw, WireReply, WireRequest};
+use contract::ops::common::{VersionQuery, expected_version_unsupported, expected_version_value};
+use contract::wire::{Query as _, Raw, WireReply, WireRequest};
 use contract::{Code, Operation as _, Result, StudioError};
 use engine::{Caller, Entry};
 use http::HeaderMap;
 use http::header::{IF_MATCH, IF_NONE_MATCH};
-use serde_json::{Value, json};
+use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
 /// What a read answers.
@@ -57,9 +58,11 @@ async fn list(
         return Ok(Read::Fresh(status, written(&value), None));
     };
     // Read before the list: a change in between makes the tag too old, never too new.
-    let head = shared.engine.head(partition).await?;
-    let asks = format!("{:?}\u{0}{:?}\u{0}{}\u{0}{:?}", who.scope, who.host, partition.as_str(), request.query);
-    let tag = format!("W/\"{head}-{}\"", short_hash(asks.as_bytes()));
+    let (head, link) = shared.engine.head(partition).await?;
+    // With the link's hash, a place of a journal that was restored from a backup is another one.
+    let asks =
+        format!("{link}\u{0}{:?}\u{0}{:?}\u{0}{}\u{0}{:?}", who.scope, who.host, partition.as_str(), request.query);
+    let tag = format!("W/\"{head}-{}\"", hash(asks.as_bytes()));
     // A tag that is known was given out with an answer; `*` is known to everybody, and says nothing of the query.
     if names(headers, &tag) {
         return Ok(Read::Same(tag));
@@ -79,7 +82,8 @@ async fn list(
 /// Makes `If-Match` of a write of an agent the version that it expects.
 ///
 /// # Errors
-/// 409 for a record that is not the one that was read; 400 for a tag that is none, or another version than the body's.
+/// The refusals of the write's own gates; 409 for a record that is not the one that was read; 400 for a tag that is none, for
+/// another version than the body's, and for a write that takes no version.
 pub async fn expect(
     shared: &Shared,
     entry: &Entry,
@@ -87,41 +91,43 @@ pub async fn expect(
     request: &mut WireRequest,
     headers: &HeaderMap,
 ) -> Result<()> {
-    if ![PatchAgent::ID, DeleteAgent::ID].contains(&entry.meta.id) {
+    let Some(value) = headers.get(IF_MATCH).filter(|_| request.path.contains_key("name")) else { return Ok(()) };
+    if !entry.meta.id.starts_with("agents.") {
         return Ok(());
     }
-    let Some(value) = headers.get(IF_MATCH) else { return Ok(()) };
+    shared.engine.admit(caller.clone(), &entry.meta.gates, entry.meta.effect).await?;
+    if ![PatchAgent::ID, DeleteAgent::ID].contains(&entry.meta.id) {
+        return Err(expected_version_unsupported());
+    }
     let wanted = value.to_str().map(str::trim).unwrap_or_default();
     if wanted == "*" {
         return Ok(());
     }
     let invalid = |message: &str| StudioError::new(Code::InvalidExpectedVersion, 400, message);
-    let version = wanted.strip_prefix('"').and_then(|tag| tag.split('-').next()?.parse::<i64>().ok());
-    let version = version.ok_or_else(|| invalid("'If-Match' must be the ETag of the agent as it was read."))?;
     let path = WireRequest { path: request.path.clone(), ..WireRequest::default() };
     let now = shared.engine.call::<GetAgent>(caller.clone(), path).await?;
     let now = serde_json::to_value(&now.0).unwrap_or_default();
-    if tag_of(&now).as_deref() != Some(wanted) {
-        return Err(StudioError::version_conflict(now["version"].as_i64()));
-    }
-    let differ = || invalid("'If-Match' and 'expected_version' name two different versions. Name one.");
-    if entry.meta.id == DeleteAgent::ID {
-        match request.query.iter().find(|(key, _)| key == "expected_version") {
-            Some((_, other)) if *other != version.to_string() => return Err(differ()),
-            Some(_) => {}
-            None => request.query.push(("expected_version".into(), version.to_string())),
-        }
+    if now["can_manage"] != true {
+        // The write says why.
         return Ok(());
     }
-    // A body that is no object is refused where the contract's order says so.
-    if let Raw::Bytes(bytes) = &request.body
+    let version = wanted.strip_prefix('"').and_then(|tag| tag.split('-').next()?.parse::<i64>().ok());
+    let version = version.ok_or_else(|| invalid("'If-Match' must be the ETag of the agent as it was read."))?;
+    let differ = || invalid("'If-Match' and 'expected_version' name two different versions. Name one.");
+    let same = |named: Option<i64>| if named.is_none_or(|named| named == version) { Ok(()) } else { Err(differ()) };
+    if entry.meta.id == DeleteAgent::ID {
+        same(VersionQuery::open(request.query.clone())?.expected_version)?;
+        request.query.push(("expected_version".into(), version.to_string()));
+    } else if let Raw::Bytes(bytes) = &request.body
+        // A body that is no object is refused where the contract's order says so.
         && let Ok(Value::Object(mut body)) = contract::json::parse(bytes)
     {
-        match body.get("expected_version") {
-            Some(other) if *other != json!(version) && *other != json!(version.to_string()) => return Err(differ()),
-            _ => _ = body.insert("expected_version".into(), version.into()),
-        }
+        same(expected_version_value(body.get("expected_version"))?)?;
+        body.insert("expected_version".into(), version.into());
         request.body = Raw::Value(Value::Object(body));
+    }
+    if tag_of(&now).as_deref() != Some(wanted) {
+        return Err(StudioError::version_conflict(now["version"].as_i64()));
     }
     Ok(())
 }
@@ -132,11 +138,11 @@ pub fn tag_of(agent: &Value) -> Option<String> {
     // What a creation answers is no agent as anybody sees it.
     agent["access"].as_str()?;
     let seen = format!("{}\u{0}{}\u{0}{}", agent["agent_id"], agent["access"], agent["can_manage"]);
-    Some(format!("\"{version}-{}\"", short_hash(seen.as_bytes())))
+    Some(format!("\"{version}-{}\"", hash(seen.as_bytes())))
 }
 
-fn short_hash(bytes: &[u8]) -> String {
-    Sha256::digest(bytes).iter().take(8).map(|byte| format!("{byte:02x}")).collect()
+fn hash(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().take(16).map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// The tags in `If-None-Match`, without what makes them weak: the header compares weakly.
@@ -175,6 +181,7 @@ mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
     use http::HeaderValue;
+    use serde_json::json;
 
     #[test]
     fn a_tag_tells_versions_ids_and_access_apart() {

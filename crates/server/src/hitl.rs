@@ -40,15 +40,30 @@ async fn responded(shared: &Arc<Shared>, request: Request) -> Result<Response> {
         return Err(StudioError::new(Code::AccessDenied, 403, message));
     }
     let decide = WireRequest { body: Raw::Value(decision), ..path() };
-    let decided = shared.engine.call::<DecideApproval>(caller.clone(), decide).await?.0;
-    ask::go_on(shared, caller, &decided.turn);
+    let work = shared.clone();
+    // A client that leaves in between leaves no decided turn behind that nobody takes up.
+    let decided = tokio::spawn(async move {
+        let decided = work.engine.call::<DecideApproval>(caller.clone(), decide).await?.0;
+        ask::go_on(&work, caller, &decided.turn);
+        Ok::<_, StudioError>(())
+    });
+    decided.await.map_err(|_| StudioError::internal())??;
     Ok(answer::json(200, &json!({ "ok": true, "interaction_id": id })))
 }
 
-/// The decision in the answer's value: a yes or no by itself, as a word, or under a key of a form.
+/// The decision in the answer's value: a yes or no by itself, as a word, or under one key of a form. A form with anything more
+/// than a reason is no decision: what else it says, such as changed arguments, would be passed over.
 fn decision(value: &Value) -> Result<Value> {
     let word = match value {
-        Value::Object(form) => ["approved", "confirmed", "value", "decision"].iter().find_map(|key| form.get(*key)),
+        Value::Object(form) => {
+            let mut words = form.iter().filter(|(key, _)| *key != "reason");
+            match (words.next(), words.next()) {
+                (Some((key, word)), None) => {
+                    ["approved", "confirmed", "value", "decision"].contains(&key.as_str()).then_some(word)
+                }
+                _ => None,
+            }
+        }
         other => Some(other),
     };
     let yes = match word {
@@ -80,7 +95,15 @@ mod tests {
         for no in [json!(false), json!("reject"), json!({ "confirmed": false, "reason": "r" })] {
             assert_eq!(decision(&no).unwrap()["decision"], "reject", "{no}");
         }
-        for unclear in [json!(null), json!(1), json!("maybe"), json!({}), json!([true]), json!("")] {
+        let forms = [
+            json!({ "approved": true, "amount": 9 }),
+            json!({ "approved": true, "decision": "reject" }),
+            json!({ "reason": "r" }),
+            json!({ "order_id": true }),
+        ];
+        for unclear in
+            forms.into_iter().chain([json!(null), json!(1), json!("maybe"), json!({}), json!([true]), json!("")])
+        {
             assert_eq!(decision(&unclear).unwrap_err().status, 400, "{unclear}");
         }
     }

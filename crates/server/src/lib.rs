@@ -8,6 +8,7 @@
 mod agui;
 mod answer;
 mod ask;
+mod carry;
 mod conditional;
 mod first;
 mod hitl;

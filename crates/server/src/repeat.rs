@@ -6,6 +6,7 @@
 
 use bytes::Bytes;
 use contract::{Code, Result, StudioError};
+use http::HeaderMap;
 use sha2::{Digest as _, Sha256};
 use std::collections::{HashMap, VecDeque};
 use std::future::Future;
@@ -15,12 +16,12 @@ use tokio::sync::watch;
 
 /// Longest key.
 const MOST_KEY: usize = 255;
-/// Keys kept at a time.
-const MOST_KEYS: usize = 10_000;
+/// Answers kept of one credential.
+const MOST_KEYS: usize = 1_000;
+/// Bytes of them.
+const MOST_BYTES: usize = 2 * 1024 * 1024;
 /// Answers beyond this are not kept; no write answers with more than a record.
 const MOST_ANSWER: usize = 256 * 1024;
-/// Bytes of answers kept at a time.
-const MOST_BYTES: usize = 16 * 1024 * 1024;
 /// How long an answer is kept.
 const KEPT: Duration = Duration::from_secs(600);
 
@@ -29,6 +30,8 @@ const KEPT: Duration = Duration::from_secs(600);
 pub struct Kept {
     /// The status.
     pub status: u16,
+    /// The headers.
+    pub headers: HeaderMap,
     /// The body.
     pub body: Bytes,
 }
@@ -38,33 +41,38 @@ type Slot = watch::Receiver<Option<Kept>>;
 struct One {
     request: [u8; 32],
     slot: Slot,
+    /// Tells this use of the key from an earlier one that was forgotten.
+    id: u64,
     /// Bytes of the answer, once there is one.
     bytes: usize,
 }
 
-/// The answers by credential and key.
+/// The answers by credential and key. One credential does not push out what another one sent.
 #[derive(Clone, Default)]
-pub struct Repeats(Arc<Mutex<Inner>>);
+pub struct Repeats(Arc<Mutex<HashMap<String, Owner>>>);
 
 #[derive(Default)]
-struct Inner {
+struct Owner {
     by_key: HashMap<String, One>,
-    order: VecDeque<(Instant, String)>,
+    /// Those that are answered, oldest first. What still runs is never forgotten.
+    answered: VecDeque<(Instant, String, u64)>,
     bytes: usize,
+    uses: u64,
 }
 
 /// What names a request.
 pub struct Named {
+    owner: String,
     key: String,
     request: [u8; 32],
 }
 
 impl Named {
-    /// From what the client sent.
+    /// From who sent it, the key, and everything that it says.
     ///
     /// # Errors
     /// 400 for a key that is none.
-    pub fn new(credential: &str, key: &[u8], what: &[&[u8]]) -> Result<Self> {
+    pub fn new(owner: &str, key: &[u8], what: &[&[u8]]) -> Result<Self> {
         if key.is_empty() || key.len() > MOST_KEY || !key.iter().all(u8::is_ascii_graphic) {
             return Err(StudioError::invalid_request(format!(
                 "'Idempotency-Key' has 1 to {MOST_KEY} visible ASCII characters."
@@ -75,7 +83,8 @@ impl Named {
             hash.update((part.len() as u64).to_be_bytes());
             hash.update(part);
         }
-        Ok(Self { key: format!("{credential} {}", String::from_utf8_lossy(key)), request: hash.finalize().into() })
+        let key = String::from_utf8_lossy(key).into_owned();
+        Ok(Self { owner: owner.to_owned(), key, request: hash.finalize().into() })
     }
 }
 
@@ -87,24 +96,28 @@ impl Repeats {
     /// 422 for the key of another request.
     pub async fn once(&self, named: Named, work: impl Future<Output = Kept> + Send + 'static) -> Result<(Kept, bool)> {
         let (sender, slot) = watch::channel(None);
-        let mut slot = match self.enter(&named, slot)? {
-            Some(first) => return wait(first).await.map(|kept| (kept, true)),
-            None => sender.subscribe(),
+        let id = match self.enter(&named, slot)? {
+            Entered::Before(first) => return wait(first).await.map(|kept| (kept, true)),
+            Entered::Now(id) => id,
         };
-        let (repeats, key) = (self.clone(), named.key);
+        let answer = sender.subscribe();
+        let repeats = self.clone();
         tokio::spawn(async move {
             let kept = work.await;
-            repeats.keep(&key, &kept);
+            repeats.keep(&named, id, &kept);
             sender.send_replace(Some(kept));
         });
-        let answer = slot.wait_for(Option::is_some).await.ok().and_then(|kept| kept.clone());
-        answer.map(|kept| (kept, false)).ok_or_else(StudioError::internal)
+        wait(answer).await.map(|kept| (kept, false))
     }
 
-    fn enter(&self, named: &Named, slot: Slot) -> Result<Option<Slot>> {
-        let mut inner = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        inner.sweep();
-        if let Some(one) = inner.by_key.get(&named.key) {
+    fn enter(&self, named: &Named, slot: Slot) -> Result<Entered> {
+        let mut owners = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        owners.retain(|_, owner| {
+            owner.sweep();
+            !owner.by_key.is_empty()
+        });
+        let owner = owners.entry(named.owner.clone()).or_default();
+        if let Some(one) = owner.by_key.get(&named.key) {
             // The sender is gone without an answer: the work panicked.
             let lost = one.slot.has_changed().is_err() && one.slot.borrow().is_none();
             if one.request != named.request {
@@ -115,47 +128,59 @@ impl Repeats {
                 ));
             }
             if !lost {
-                return Ok(Some(one.slot.clone()));
+                return Ok(Entered::Before(one.slot.clone()));
             }
         }
-        inner.order.push_back((Instant::now(), named.key.clone()));
-        inner.by_key.insert(named.key.clone(), One { request: named.request, slot, bytes: 0 });
-        Ok(None)
+        owner.uses += 1;
+        let id = owner.uses;
+        owner.by_key.insert(named.key.clone(), One { request: named.request, slot, id, bytes: 0 });
+        Ok(Entered::Now(id))
     }
 
-    fn keep(&self, key: &str, kept: &Kept) {
-        let mut inner = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+    fn keep(&self, named: &Named, id: u64, kept: &Kept) {
+        let mut owners = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(owner) = owners.get_mut(&named.owner) else { return };
         // A failure of the moment is not kept: the repeat is there to try again. Nor is what would fill the memory.
         if kept.status >= 500 || kept.status == 429 || kept.body.len() > MOST_ANSWER {
-            inner.forget(key);
-        } else if let Some(one) = inner.by_key.get_mut(key) {
+            owner.forget(&named.key, id);
+        } else if let Some(one) = owner.by_key.get_mut(&named.key).filter(|one| one.id == id) {
             one.bytes = kept.body.len();
-            inner.bytes += kept.body.len();
+            owner.bytes += kept.body.len();
+            owner.answered.push_back((Instant::now(), named.key.clone(), id));
         }
     }
 }
 
-impl Inner {
+enum Entered {
+    /// It was sent before.
+    Before(Slot),
+    /// It is new.
+    Now(u64),
+}
+
+impl Owner {
     fn sweep(&mut self) {
-        while let Some((since, key)) = self.order.front() {
-            if since.elapsed() < KEPT && self.order.len() < MOST_KEYS && self.bytes < MOST_BYTES {
+        while let Some((since, ..)) = self.answered.front() {
+            if since.elapsed() < KEPT && self.answered.len() <= MOST_KEYS && self.bytes <= MOST_BYTES {
                 break;
             }
-            let key = key.clone();
-            self.forget(&key);
-            self.order.pop_front();
+            if let Some((_, key, id)) = self.answered.pop_front() {
+                self.forget(&key, id);
+            }
         }
     }
 
-    fn forget(&mut self, key: &str) {
-        if let Some(one) = self.by_key.remove(key) {
+    fn forget(&mut self, key: &str, id: u64) {
+        if self.by_key.get(key).is_some_and(|one| one.id == id)
+            && let Some(one) = self.by_key.remove(key)
+        {
             self.bytes -= one.bytes;
         }
     }
 }
 
-async fn wait(mut first: Slot) -> Result<Kept> {
-    let kept = first.wait_for(Option::is_some).await.ok().and_then(|kept| kept.clone());
+async fn wait(mut answer: Slot) -> Result<Kept> {
+    let kept = answer.wait_for(Option::is_some).await.ok().and_then(|kept| kept.clone());
     kept.ok_or_else(StudioError::internal)
 }
 
@@ -170,7 +195,7 @@ mod tests {
     }
 
     fn kept(status: u16, body: &str) -> Kept {
-        Kept { status, body: Bytes::copy_from_slice(body.as_bytes()) }
+        Kept { status, headers: HeaderMap::new(), body: Bytes::copy_from_slice(body.as_bytes()) }
     }
 
     /// Work that counts how often it is done.
@@ -224,6 +249,32 @@ mod tests {
         assert_eq!(lost.unwrap_err().status, 500);
         let again = repeats.once(named("a", "k", "x"), async { kept(200, "x") }).await.unwrap();
         assert_eq!(again, (kept(200, "x"), false));
+    }
+
+    #[tokio::test]
+    async fn what_runs_is_not_forgotten_and_nobody_pushes_out_anothers() {
+        let (repeats, count) = (Repeats::default(), Arc::new(AtomicU32::new(0)));
+        let (done, waits) = tokio::sync::oneshot::channel::<()>();
+        let slow = tokio::spawn({
+            let (repeats, named) = (repeats.clone(), named("a", "slow", "x"));
+            async move {
+                let work = async move {
+                    let _ = waits.await;
+                    kept(200, "slow")
+                };
+                repeats.once(named, work).await
+            }
+        });
+        repeats.once(named("b", "other", "x"), work(&count, 200)).await.unwrap();
+        for n in 0..MOST_KEYS + 10 {
+            repeats.once(named("a", &format!("k-{n}"), "x"), async { kept(200, "y") }).await.unwrap();
+        }
+        done.send(()).unwrap();
+        assert_eq!(slow.await.unwrap().unwrap(), (kept(200, "slow"), false));
+        assert_eq!(repeats.once(named("a", "slow", "x"), work(&count, 200)).await.unwrap(), (kept(200, "slow"), true));
+        assert_eq!(repeats.once(named("b", "other", "x"), work(&count, 200)).await.unwrap(), (kept(200, "0"), true));
+        let again = repeats.once(named("a", "k-0", "x"), async { kept(200, "z") }).await.unwrap();
+        assert_eq!(again, (kept(200, "z"), false), "the oldest answers go first");
     }
 
     #[test]

@@ -25,8 +25,10 @@ pub struct ServerSettings {
     pub header_seconds: u64,
     /// Most seconds in which a body has to arrive.
     pub body_seconds: u64,
-    /// Most seconds of a request that does not wait for a model or a person.
+    /// Most seconds of a request that reads.
     pub request_seconds: u64,
+    /// Seconds after which an open stream is looked at again: whoever signed out or lost their right loses it.
+    pub recheck_seconds: u64,
     /// Requests a second that one credential may make in the long run; beyond it 429. 0 = any number.
     pub requests_per_second: u32,
     /// Requests that it may make at once.
@@ -50,6 +52,7 @@ impl Default for ServerSettings {
             header_seconds: 10,
             body_seconds: 30,
             request_seconds: 60,
+            recheck_seconds: 30,
             requests_per_second: 0,
             burst: 200,
             connections: 4_096,

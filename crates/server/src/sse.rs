@@ -7,19 +7,13 @@ use futures_util::stream::{Stream, StreamExt as _};
 use http::{HeaderMap, HeaderValue};
 use std::convert::Infallible;
 use std::time::Duration;
-use tokio::sync::watch;
 
 /// Seconds between comments that keep a silent stream open; a client may take three of them missing for a broken line.
 const HEARTBEAT: Duration = Duration::from_secs(15);
 
-/// Sends a stream until it ends, the client leaves, or the server stops.
-pub fn stream(
-    events: impl Stream<Item = WireEvent> + Send + 'static,
-    mut stopping: watch::Receiver<bool>,
-    open: crate::metrics::Open,
-) -> Response {
-    let stopped = async move { _ = stopping.wait_for(|stop| *stop).await };
-    let events = events.take_until(Box::pin(stopped)).map(move |event| {
+/// Sends a stream until it ends or the client leaves.
+pub fn stream(events: impl Stream<Item = WireEvent> + Send + 'static, open: crate::metrics::Open) -> Response {
+    let events = events.map(move |event| {
         let _ = &open;
         let mut sent = Event::default().data(event.data.to_string());
         if let Some(id) = event.id {

@@ -77,4 +77,8 @@ fn what_cannot_be_served_is_said_at_the_start() {
     assert!(wrong["message"].as_str().unwrap().contains("certificate"), "{wrong}");
     desk.ends(&["serve", "--tls-cert", CERT, "--tls-key", "/nowhere.pem"], 2);
     desk.ends(&["--as", "ben@demo", "serve"], 2);
+    for origin in ["*", "https://*", "chat.example.com", "https://a.example/x", "https://a b"] {
+        desk.configure(&format!("[server]\norigins = [\"{origin}\"]\n"));
+        desk.ends(&["serve", "--listen", "127.0.0.1:0"], 2);
+    }
 }

@@ -105,6 +105,10 @@ fn agents_have_versions_that_requests_can_name() {
     let changed = change(&tag, json!({ "description": "x" }));
     assert_eq!((changed.status, &changed.body["version"]), (200, &json!(2)), "{changed:?}");
     change(&tag, json!({ "description": "y" })).refused(409, "version_conflict");
+    let foreign = web.request(Method::PATCH, "/agents/orders-desk", &vic).header("if-match", "\"7-0\"");
+    web.send(foreign.json(&json!({ "description": "z" }))).refused(403, "not_manageable");
+    let shared = web.request(Method::PATCH, "/agents/orders-desk/visibility", &ben).header("if-match", &tag);
+    web.send(shared.json(&json!({ "visibility": "tenant" }))).refused(400, "expected_version_unsupported");
     assert_eq!(change(&changed.header("etag"), json!({ "description": "y" })).status, 200);
     assert_eq!(same(&tag, &ben, "/agents/orders-desk"), 200);
     assert_eq!(same(&list, &ben, "/agents?limit=5"), 200, "a list that was read before is not the same any more");
@@ -129,6 +133,16 @@ fn a_request_that_is_sent_again_is_done_once() {
     create(&ben, "k-2", "once").refused(409, "name_taken");
     create(&ada, "k-1", "once").refused(409, "name_taken");
     create(&ben, "", "another").refused(400, "invalid_request");
+    let change = || {
+        let sent = web.request(Method::PATCH, "/agents/once", &ben).header("idempotency-key", "k-4");
+        web.send(sent.json(&json!({ "description": "Said once." })))
+    };
+    let (one, two) = (change(), change());
+    assert_eq!((&one.body["version"], &two.body["version"]), (&json!(2), &json!(2)));
+    assert!(!one.header("etag").is_empty() && one.header("etag") == two.header("etag"), "{one:?} {two:?}");
+    let streamed = web.request(Method::POST, "/agents/orders-desk/test/ask", &ben).header("idempotency-key", "k-5");
+    let streamed = streamed.header("accept", "text/event-stream").json(&json!({ "query": "hello" }));
+    web.send(streamed).refused(400, "invalid_request");
     let ask = || {
         let sent = web.request(Method::POST, "/agents/orders-desk/test/ask", &ben).header("idempotency-key", "k-3");
         web.send(sent.header("prefer", "respond-async").json(&json!({ "query": "cancel order 1007", "session": "s" })))

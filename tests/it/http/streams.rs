@@ -143,3 +143,21 @@ fn changes_of_other_processes_are_told() {
     assert_eq!(web.stream(later).next(&web).unwrap().data["topics"], json!(["user"]));
     web.get("/events?after=-1", &ben).refused(400, "invalid_request");
 }
+
+#[test]
+fn whoever_loses_their_right_loses_their_streams() {
+    let desk = Desk::with("[server]\nrecheck_seconds = 1\n");
+    let web = Web::start(&desk, &[]);
+    let (ben, vic) = (token(&desk, "ben", &[]), token(&desk, "vic", &[]));
+    let mut asked = ask(&web, &ben, "cancel order 1007");
+    asked.until(&web, custom("approval.requested"));
+    let mut changes = web.stream(web.request(Method::GET, "/events?topics=nothing", &vic));
+    desk.done(&["--as", "ada@demo", "members", "remove", "vic"]);
+    changes.rest(&web);
+    for row in desk.done(&["tokens", "list"])["tokens"].as_array().unwrap() {
+        desk.done(&["tokens", "revoke", &text(&row["id"])]);
+    }
+    let end = asked.rest(&web);
+    assert_eq!(end.last().unwrap().data["type"], "RUN_ERROR", "the run is closed: {end:#?}");
+    assert_eq!(desk.pending().len(), 1, "the question stays");
+}
