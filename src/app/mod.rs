@@ -12,8 +12,8 @@ pub mod workbench;
 pub use builder::{App, open, open_plain, open_store, speak_as, store_fault};
 pub use home::{Places, own_user};
 pub use models::{Models, Provider};
-pub use profile::{Wanted, Whither, whither};
+pub use profile::{ProfileSettings, Wanted, Whither, whither};
 pub use settings::{
-    HostSettings, Kind, LogFormat, LogSettings, PolicyPreset, ProfileSettings, ProviderSettings, RehearsalSettings,
-    RemoteSettings, Settings, TurnSettings, leaves, unknown_variables,
+    HostSettings, Kind, LogFormat, LogSettings, PolicyPreset, ProviderSettings, RehearsalSettings, RemoteSettings,
+    Settings, TurnSettings, leaves, unknown_variables,
 };

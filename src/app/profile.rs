@@ -1,12 +1,45 @@
 //! Profiles: named ways to a home or to a server, and what comes of one together with the flags.
 
 use super::builder::variable;
-use super::settings::ProfileSettings;
 use client::{Credential, Pace, Server};
 use contract::{Code, Result, StudioError};
+use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use std::time::Duration;
 use text::Secret;
+
+/// A named way to a home or to a server.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ProfileSettings {
+    /// The server's address.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub server: Option<String>,
+    /// Where it answers below that; may hold `{tenant}`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub prefix: Option<String>,
+    /// The tenant: of the prefix, or of `user` in a home.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tenant: Option<String>,
+    /// The environment variable that holds the token.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub token_env: Option<String>,
+    /// The file that holds the token.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub token_file: Option<PathBuf>,
+    /// Where user and password are sent for a token.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub login_url: Option<String>,
+    /// The user who signs in, or for whom to speak in a home.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub user: Option<String>,
+    /// The environment variable that holds the password; without it the terminal is asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub password_env: Option<String>,
+    /// A home on this machine.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub home: Option<PathBuf>,
+}
 
 /// What the command line and the environment say about where to go.
 #[derive(Clone, Debug, Default)]
@@ -154,6 +187,7 @@ fn invalid(message: impl Into<String>) -> StudioError {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
+    use crate::app::Settings;
 
     fn go(wanted: Wanted, profile: &ProfileSettings) -> Result<Whither> {
         let named = (*profile != ProfileSettings::default()).then_some(("p", profile));
@@ -213,5 +247,32 @@ mod tests {
     fn nobody_speaks_for_others_on_a_server() {
         let wanted = Wanted { server: Some("http://a".into()), token: None, speak_as: Some("vic".into()) };
         assert_eq!(go(wanted, &ProfileSettings::default()).unwrap_err().code, Code::InvalidRequest);
+    }
+
+    fn load(text: &str) -> Result<Settings> {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("config.toml");
+        std::fs::write(&file, text).unwrap();
+        Settings::load(Some(&file), std::iter::empty(), &[])
+    }
+
+    #[test]
+    fn profiles_are_checked() {
+        let good = "[profiles.a]\nserver = 'https://h'\ntoken_env = 'T'\n[profiles.b]\nhome = '/h'\nuser = 'ann'\ntenant = 'acme'\n\
+                    [profiles.c]\nserver = 'https://h'\nprefix = '/{tenant}'\ntenant = 'x'\nlogin_url = 'https://h/l'\nuser = 'u'\n";
+        assert_eq!(load(good).unwrap().profiles.len(), 3);
+        for bad in [
+            "server = 'https://h'\nhome = '/h'",
+            "token_env = 'T'",
+            "server = 'https://h'\ntoken_env = 'T'\ntoken_file = '/t'",
+            "server = 'https://h'\nlogin_url = 'https://h/l'",
+            "server = 'https://h'\nuser = 'ann'",
+            "server = 'https://h'\npassword_env = 'P'",
+            "home = '/h'\ntenant = 'acme'",
+            "server = 'https://h'\ntoken = 'secret'",
+        ] {
+            let error = load(&format!("[profiles.x]\n{bad}\n")).unwrap_err();
+            assert!(!error.message.contains("secret'") && error.code == Code::InvalidConfig, "{bad}: {error}");
+        }
     }
 }

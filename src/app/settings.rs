@@ -3,6 +3,7 @@
 //! Each setting is a leaf of [`Settings`]; its path (`turn.steps`) names it in the file, its capitals (`ASTUDIO_TURN_STEPS`)
 //! in the environment, and `--set turn.steps=4` on the command line. `config.example.toml` lists them all.
 
+use super::profile::ProfileSettings;
 use contract::turn::Limits;
 use contract::{Code, Result, StudioError};
 use models::ProviderKind;
@@ -51,39 +52,6 @@ impl Default for RemoteSettings {
     fn default() -> Self {
         Self { patience_seconds: 30 }
     }
-}
-
-/// A named way to a home or to a server.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct ProfileSettings {
-    /// The server's address.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub server: Option<String>,
-    /// Where it answers below that; may hold `{tenant}`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub prefix: Option<String>,
-    /// The tenant: of the prefix, or of `user` in a home.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub tenant: Option<String>,
-    /// The environment variable that holds the token.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub token_env: Option<String>,
-    /// The file that holds the token.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub token_file: Option<PathBuf>,
-    /// Where user and password are sent for a token.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub login_url: Option<String>,
-    /// The user who signs in, or for whom to speak in a home.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub user: Option<String>,
-    /// The environment variable that holds the password; without it the terminal is asked.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub password_env: Option<String>,
-    /// A home on this machine.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub home: Option<PathBuf>,
 }
 
 /// The program's own log, on stderr.
@@ -466,6 +434,7 @@ mod tests {
                 assert!(message.contains(part), "{message} lacks {part}");
             }
         }
+        assert!(load("", &[], &["remote.patience_seconds=99999"]).is_err());
         let message = load("", &[("ASTUDIO_TURN_STEPS", "many")], &[]).unwrap_err().message;
         assert!(message.contains("ASTUDIO_TURN_STEPS") && message.contains("whole number"), "{message}");
         assert!(load("", &[], &["turn.nothing=1"]).unwrap_err().message.contains("turn.nothing"));
@@ -486,27 +455,6 @@ mod tests {
         ] {
             assert!(load(bad, &[], &[]).is_err(), "{bad}");
         }
-    }
-
-    #[test]
-    fn profiles_are_checked() {
-        let good = "[profiles.a]\nserver = 'https://h'\ntoken_env = 'T'\n[profiles.b]\nhome = '/h'\nuser = 'ann'\ntenant = 'acme'\n\
-                    [profiles.c]\nserver = 'https://h'\nprefix = '/{tenant}'\ntenant = 'x'\nlogin_url = 'https://h/l'\nuser = 'u'\n";
-        assert_eq!(load(good, &[], &[]).unwrap().profiles.len(), 3);
-        for bad in [
-            "server = 'https://h'\nhome = '/h'",
-            "token_env = 'T'",
-            "server = 'https://h'\ntoken_env = 'T'\ntoken_file = '/t'",
-            "server = 'https://h'\nlogin_url = 'https://h/l'",
-            "server = 'https://h'\nuser = 'ann'",
-            "server = 'https://h'\npassword_env = 'P'",
-            "home = '/h'\ntenant = 'acme'",
-            "server = 'https://h'\ntoken = 'secret'",
-        ] {
-            let error = load(&format!("[profiles.x]\n{bad}\n"), &[], &[]).unwrap_err();
-            assert!(!error.message.contains("secret'") && error.code == Code::InvalidConfig, "{bad}: {error}");
-        }
-        assert!(load("", &[], &["remote.patience_seconds=99999"]).is_err());
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! The built binary over a demo home: commands as people type them, long-lived processes, faults, and the desk's own book.
 
-use crate::cli::Cli;
+use crate::place::{Cli, Where};
+use crate::pty::screen::{Opening, Screen};
 use astudio::{Store, StoreSettings};
 use serde_json::{Value, json};
 use std::collections::VecDeque;
@@ -18,7 +19,6 @@ pub const PATIENCE: Duration = Duration::from_secs(60);
 /// A home with the demo in it.
 pub struct Desk {
     cli: Cli,
-    home: PathBuf,
     envs: Vec<(String, String)>,
 }
 
@@ -30,22 +30,48 @@ impl Desk {
 
     /// A fresh one with these settings.
     pub fn with(settings: &str) -> Self {
-        let cli = Cli::new();
-        let home = cli.home();
-        Self::made(cli, home, settings)
+        Self::made(Cli::new(), settings)
     }
 
     /// A fresh one in this folder.
     pub fn at(folder: &Path) -> Self {
-        Self::made(Cli::new(), folder.join("home"), "")
+        Self::made(Cli::at(folder), "")
     }
 
-    fn made(cli: Cli, home: PathBuf, settings: &str) -> Self {
-        let desk = Self { cli, home, envs: Vec::new() };
-        std::fs::create_dir_all(&desk.home).unwrap();
+    /// A fresh one, with commands that go there.
+    pub fn on(place: Where) -> Self {
+        let mut desk = Self::new();
+        if place == Where::Server {
+            desk.cli.serve();
+        }
+        desk
+    }
+
+    /// A fresh one behind a server and something before it, as with [`Cli::serve_by`].
+    pub fn behind(way: impl FnOnce(String) -> String) -> Self {
+        let mut desk = Self::new();
+        desk.cli.serve_by(way);
+        desk
+    }
+
+    fn made(cli: Cli, settings: &str) -> Self {
+        let desk = Self { cli, envs: Vec::new() };
+        std::fs::create_dir_all(desk.home()).unwrap();
         desk.configure(settings);
         desk.done(&["demo"]);
         desk
+    }
+
+    /// The program's workbench, where commands go.
+    pub fn screen(&self, cols: u16, rows: u16) -> Screen {
+        let (home, envs) = self.cli.leads();
+        let opening = Opening::new(&home, cols, rows);
+        envs.iter().fold(opening, |opening, (name, value)| opening.env(name, value)).open()
+    }
+
+    /// The program over the desk's home.
+    pub fn cli(&self) -> &Cli {
+        &self.cli
     }
 
     /// With this variable in the environment of everything that is started from now on.
@@ -60,13 +86,13 @@ impl Desk {
 
     /// The home folder.
     pub fn home(&self) -> PathBuf {
-        self.home.clone()
+        self.cli.home()
     }
 
     /// The program with these arguments.
     pub fn command(&self, args: &[&str]) -> Command {
         let mut command = self.cli.command(args);
-        command.env("ASTUDIO_HOME", &self.home).envs(self.envs.iter().map(|(k, v)| (k, v)));
+        command.envs(self.envs.iter().map(|(k, v)| (k, v)));
         command
     }
 

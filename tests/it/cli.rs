@@ -1,11 +1,11 @@
 //! The command line, as scripts and people use it: the built binary over a home of its own.
 
+use crate::place::{Cli, Where, everywhere, words};
 use astudio::app::{Kind, Settings};
 use serde_json::{Value, json};
-use std::io::{BufRead as _, BufReader, Write as _};
+use std::io::{BufRead as _, BufReader};
 use std::path::Path;
-use std::process::{Command, Output, Stdio};
-use tempfile::TempDir;
+use std::process::{Command, Stdio};
 
 /// Exit codes as documented.
 const DONE: i32 = 0;
@@ -16,79 +16,20 @@ const REFUSED: i32 = 4;
 pub const NOT_FOUND: i32 = 5;
 const CONFLICT: i32 = 6;
 
-/// A home, and the program over it.
-pub struct Cli {
-    dir: TempDir,
-}
-
-impl Cli {
-    /// A fresh home.
-    pub fn new() -> Self {
-        Self { dir: tempfile::tempdir().unwrap() }
-    }
-
-    /// The home folder.
-    pub fn home(&self) -> std::path::PathBuf {
-        self.dir.path().join("home")
-    }
-
-    /// The program with these arguments, cut off from the settings and variables of whoever runs the tests.
-    pub fn command(&self, args: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_astudio"));
-        command
-            .args(args)
-            .env_clear()
-            .env("HOME", self.dir.path())
-            .env("USER", "Ann Example")
-            .env("ASTUDIO_HOME", self.home())
-            .stdin(Stdio::null());
-        command
-    }
-
-    /// Runs it.
-    pub fn run(&self, args: &[&str]) -> Output {
-        self.command(args).output().unwrap()
-    }
-
-    /// Runs it with `--json`: the exit code and the answer.
-    pub fn json(&self, args: &[&str]) -> (i32, Value) {
-        let mut all = args.to_vec();
-        all.push("--json");
-        let output = self.run(&all);
-        let text = String::from_utf8(output.stdout).unwrap();
-        let value = serde_json::from_str(&text).unwrap_or_else(|e| {
-            panic!("{args:?} printed no JSON ({e}): {text}\n{}", String::from_utf8_lossy(&output.stderr))
-        });
-        (output.status.code().unwrap(), value)
-    }
-
-    /// Runs it with `--json`; it must work.
-    pub fn done(&self, args: &[&str]) -> Value {
-        let (code, value) = self.json(args);
-        assert_eq!(code, DONE, "{args:?}: {value}");
-        value
-    }
-
-    /// Runs it with `--json`; it must end with this exit code and error code.
-    pub fn fails(&self, args: &[&str], exit: i32, error: &str) {
-        let (code, value) = self.json(args);
-        assert_eq!((code, value["code"].as_str()), (exit, Some(error)), "{args:?}: {value}");
-        assert!(value["message"].as_str().is_some_and(|m| !m.is_empty()), "{value}");
-        assert!(value.get("details").is_some(), "{value}");
-    }
-
-    /// Runs it with this stdin.
-    pub fn fed(&self, args: &[&str], input: &str) -> Output {
-        let mut child =
-            self.command(args).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-        child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
-        child.wait_with_output().unwrap()
-    }
-}
-
-/// What it wrote, and what it wrote beside.
-pub fn words(output: &Output) -> (String, String) {
-    (String::from_utf8(output.stdout.clone()).unwrap(), String::from_utf8(output.stderr.clone()).unwrap())
+everywhere! {
+    the_life_of_an_agent,
+    records_cannot_steer_the_terminal,
+    people_and_speaking_for_others,
+    keys_come_from_stdin_or_a_variable_and_are_never_shown,
+    tokens_show_their_secret_once,
+    tools_and_catalogues,
+    asking_and_being_answered,
+    a_model_that_cannot_answer_is_a_failure_with_its_reason,
+    a_waiting_ask_hears_a_decision_made_elsewhere,
+    ctrl_c_stops_the_turn_and_takes_its_questions_back,
+    an_open_question_can_be_taken_back_and_a_turn_stopped,
+    a_write_waits_for_a_person_and_goes_on_after_the_decision,
+    the_operations_are_listed_and_called_by_id,
 }
 
 #[test]
@@ -183,10 +124,9 @@ fn settings_faults_name_the_place() {
     assert!(words(&output).1.starts_with("error: "));
 }
 
-#[test]
-fn the_life_of_an_agent() {
-    let cli = Cli::new();
-    let prompt = cli.dir.path().join("prompt.txt");
+fn the_life_of_an_agent(place: Where) {
+    let cli = Cli::on(place);
+    let prompt = cli.folder().join("prompt.txt");
     std::fs::write(&prompt, "Be short.\n").unwrap();
     let made = cli.done(&[
         "agents",
@@ -236,9 +176,8 @@ fn the_life_of_an_agent() {
     cli.fails(&["agents", "delete", "my-desk"], NOT_FOUND, "not_found");
 }
 
-#[test]
-fn records_cannot_steer_the_terminal() {
-    let cli = Cli::new();
+fn records_cannot_steer_the_terminal(place: Where) {
+    let cli = Cli::on(place);
     let text = "red \u{1b}[31m and \u{202e}back\u{9b}2J";
     cli.done(&["agents", "create", "evil", "--llm", "rehearsal:greeter", "--description", text]);
     let (shown, _) = words(&cli.run(&["agents", "show", "evil"]));
@@ -250,9 +189,8 @@ fn records_cannot_steer_the_terminal() {
     assert_eq!(serde_json::from_str::<Value>(&as_json).unwrap()["description"], text);
 }
 
-#[test]
-fn people_and_speaking_for_others() {
-    let cli = Cli::new();
+fn people_and_speaking_for_others(place: Where) {
+    let cli = Cli::on(place);
     cli.done(&["users", "create", "bob", "--email", "bob@example.com"]);
     assert_eq!(cli.done(&["users", "edit", "bob", "--no-email"])["email"], Value::Null);
     assert_eq!(cli.done(&["--as", "bob", "me"])["may_author"], false);
@@ -264,8 +202,6 @@ fn people_and_speaking_for_others() {
     assert_eq!(cli.done(&["members", "show", "bob"])["groups"], json!(["desk"]));
     cli.fails(&["--as", "ghost", "agents", "list"], REFUSED, "unauthorized");
     cli.fails(&["--as", "bob@elsewhere", "agents", "list"], REFUSED, "unauthorized");
-    let output = cli.command(&["me", "--json"]).env("ASTUDIO_AS", "bob").output().unwrap();
-    assert_eq!(serde_json::from_slice::<Value>(&output.stdout).unwrap()["user_id"], "bob");
     cli.done(&["members", "remove", "bob"]);
     cli.fails(&["--as", "bob", "agents", "list"], REFUSED, "unauthorized");
 
@@ -276,8 +212,15 @@ fn people_and_speaking_for_others() {
 }
 
 #[test]
-fn keys_come_from_stdin_or_a_variable_and_are_never_shown() {
+fn the_environment_can_speak_for_others() {
     let cli = Cli::new();
+    cli.done(&["users", "create", "bob"]);
+    let output = cli.command(&["me", "--json"]).env("ASTUDIO_AS", "bob").output().unwrap();
+    assert_eq!(serde_json::from_slice::<Value>(&output.stdout).unwrap()["user_id"], "bob");
+}
+
+fn keys_come_from_stdin_or_a_variable_and_are_never_shown(place: Where) {
+    let cli = Cli::on(place);
     let secret = "sk-test-0123456789abcdef";
     let output = cli.fed(&["keys", "set", "openai", "--json"], &format!("{secret}\n"));
     assert_eq!(output.status.code(), Some(DONE), "{}", words(&output).0);
@@ -295,9 +238,8 @@ fn keys_come_from_stdin_or_a_variable_and_are_never_shown() {
     assert_eq!(cli.done(&["keys", "list"])["count"], 1);
 }
 
-#[test]
-fn tokens_show_their_secret_once() {
-    let cli = Cli::new();
+fn tokens_show_their_secret_once(place: Where) {
+    let cli = Cli::on(place);
     let token = cli.done(&["tokens", "create", "laptop", "--scope", "run", "--days", "7"]);
     let secret = token["secret"].as_str().unwrap().to_owned();
     for args in [&["tokens", "list"][..], &["tokens", "list", "--all"]] {
@@ -310,9 +252,8 @@ fn tokens_show_their_secret_once() {
     cli.fails(&["tokens", "revoke", "00000000-0000-4000-8000-000000000000", "--all"], NOT_FOUND, "not_found");
 }
 
-#[test]
-fn tools_and_catalogues() {
-    let cli = Cli::new();
+fn tools_and_catalogues(place: Where) {
+    let cli = Cli::on(place);
     let tools = cli.done(&["tools", "list"]);
     assert!(tools.to_string().contains("desk"), "{tools}");
     let (table, _) = words(&cli.run(&["tools", "list"]));
@@ -323,9 +264,8 @@ fn tools_and_catalogues() {
     cli.fails(&["tools", "execute", "desk_nothing"], NOT_FOUND, "not_found");
 }
 
-#[test]
-fn asking_and_being_answered() {
-    let cli = Cli::new();
+fn asking_and_being_answered(place: Where) {
+    let cli = Cli::on(place);
     cli.done(&["agents", "create", "hello", "--llm", "rehearsal:greeter"]);
     let answer = cli.done(&["ask", "hello", "Hello", "--session", "s1"]);
     assert_eq!((answer["status"].as_str(), answer["session"].as_str()), (Some("done"), Some("s1")));
@@ -353,9 +293,8 @@ fn asking_and_being_answered() {
     cli.done(&["sessions", "end", "hello", "s1"]);
 }
 
-#[test]
-fn a_model_that_cannot_answer_is_a_failure_with_its_reason() {
-    let cli = Cli::new();
+fn a_model_that_cannot_answer_is_a_failure_with_its_reason(place: Where) {
+    let cli = Cli::on(place);
     cli.done(&["agents", "create", "broken", "--llm", "rehearsal:no-such-script"]);
     let (code, answer) = cli.json(&["ask", "broken", "Hello"]);
     assert_eq!((code, answer["status"].as_str()), (FAILED, Some("failed")), "{answer}");
@@ -370,15 +309,23 @@ pub fn desk() -> Cli {
     cli
 }
 
+/// The same, with commands that go there.
+pub fn desk_on(place: Where) -> Cli {
+    let mut cli = desk();
+    if place == Where::Server {
+        cli.serve();
+    }
+    cli
+}
+
 fn pending(cli: &Cli) -> String {
     let list = cli.done(&["approvals", "list", "--status", "pending"]);
     assert_eq!(list["count"], 1, "{list}");
     list["approvals"][0]["id"].as_str().unwrap().to_owned()
 }
 
-#[test]
-fn a_write_waits_for_a_person_and_goes_on_after_the_decision() {
-    let cli = desk();
+fn a_write_waits_for_a_person_and_goes_on_after_the_decision(place: Where) {
+    let cli = desk_on(place);
     let output = cli.run(&["ask", "orders-desk", "cancel order 1007", "--session", "s", "--no-wait"]);
     assert_eq!(output.status.code(), Some(WAITING), "{:?}", words(&output));
     let (_, told) = words(&output);
@@ -401,9 +348,8 @@ fn a_write_waits_for_a_person_and_goes_on_after_the_decision() {
     assert_eq!(cli.done(&["approvals", "show", &id])["status"], "consumed");
 }
 
-#[test]
-fn a_waiting_ask_hears_a_decision_made_elsewhere() {
-    let cli = desk();
+fn a_waiting_ask_hears_a_decision_made_elsewhere(place: Where) {
+    let cli = desk_on(place);
     let mut asking = cli
         .command(&["ask", "orders-desk", "cancel order 1007", "--json"])
         .stdout(Stdio::piped())
@@ -426,9 +372,8 @@ fn a_waiting_ask_hears_a_decision_made_elsewhere() {
     assert_eq!(answer["tool_calls"][0]["state"], "rejected", "{answer}");
 }
 
-#[test]
-fn ctrl_c_stops_the_turn_and_takes_its_questions_back() {
-    let cli = desk();
+fn ctrl_c_stops_the_turn_and_takes_its_questions_back(place: Where) {
+    let cli = desk_on(place);
     let mut asking = cli
         .command(&["ask", "orders-desk", "cancel order 1007"])
         .stdout(Stdio::piped())
@@ -450,9 +395,8 @@ fn ctrl_c_stops_the_turn_and_takes_its_questions_back() {
     assert_eq!(list["approvals"][0]["status"], "withdrawn", "{list}");
 }
 
-#[test]
-fn an_open_question_can_be_taken_back_and_a_turn_stopped() {
-    let cli = desk();
+fn an_open_question_can_be_taken_back_and_a_turn_stopped(place: Where) {
+    let cli = desk_on(place);
     assert_eq!(cli.json(&["ask", "orders-desk", "cancel order 1007", "--no-wait"]).0, WAITING);
     let id = pending(&cli);
     assert_eq!(cli.done(&["approvals", "withdraw", &id])["status"], "withdrawn");
@@ -475,7 +419,7 @@ fn the_journal_is_kept_and_checked() {
     );
     let root = cli.run(&["audit", "seal", "--export"]);
     assert_eq!(root.status.code(), Some(DONE));
-    let file = cli.dir.path().join("root.json");
+    let file = cli.folder().join("root.json");
     std::fs::write(&file, &root.stdout).unwrap();
     let file = file.to_str().unwrap();
     cli.done(&["agents", "create", "b", "--llm", "rehearsal:greeter"]);
@@ -553,9 +497,8 @@ fn the_doctor_looks_and_changes_nothing() {
     cli.fails(&["keys", "list"], FAILED, "vault_unavailable");
 }
 
-#[test]
-fn the_operations_are_listed_and_called_by_id() {
-    let cli = Cli::new();
+fn the_operations_are_listed_and_called_by_id(place: Where) {
+    let cli = Cli::on(place);
     let list = cli.done(&["api"]);
     assert_eq!(list["count"], astudio::contract::ops::ALL.len());
     assert!(!cli.home().exists());

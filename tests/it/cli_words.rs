@@ -1,6 +1,7 @@
 //! What the command line says where a person could be misled.
 
-use super::cli::{Cli, NOT_FOUND, desk, words};
+use super::cli::{NOT_FOUND, desk};
+use super::place::{Cli, words};
 
 #[test]
 fn a_toolkit_and_its_tools_say_why_they_do_not_run_by_themselves() {

@@ -1,6 +1,6 @@
 //! The workbench line by line: the built binary, its lines typed through a pipe and read as they come.
 
-use super::cli::Cli;
+use super::place::{Cli, Where, everywhere};
 use std::io::{Read as _, Write as _};
 use std::process::{Child, ChildStdin, ExitStatus, Stdio};
 use std::sync::mpsc;
@@ -80,13 +80,24 @@ impl Talk {
     }
 }
 
-/// A home with the demo's orders, and the plain workbench over it.
-fn desk() -> (Cli, Talk) {
-    let cli = Cli::new();
-    cli.done(&["demo", "--no-open"]);
+/// A home with the demo's orders, and the plain workbench where commands go.
+fn desk(place: Where) -> (Cli, Talk) {
+    let cli = super::cli::desk_on(place);
     let mut talk = Talk::open(&cli, &["--plain"]);
-    talk.hears("line by line").hears("> ");
+    talk.hears("line by line");
+    if place == Where::Server {
+        talk.hears("You work on the server 127.0.0.1:");
+    }
+    talk.hears("> ");
     (cli, talk)
+}
+
+everywhere! {
+    agents_are_listed_chosen_and_talked_with,
+    a_call_is_told_whole_and_runs_after_the_whole_word_only,
+    the_end_of_what_is_typed_decides_nothing,
+    an_answer_given_elsewhere_closes_the_question,
+    a_turn_is_stopped_by_a_word,
 }
 
 fn order(cli: &Cli, id: u64) -> String {
@@ -98,9 +109,8 @@ fn count(cli: &Cli, status: &str) -> u64 {
     cli.done(&["approvals", "list", "--status", status])["count"].as_u64().unwrap()
 }
 
-#[test]
-fn agents_are_listed_chosen_and_talked_with() {
-    let (_cli, mut talk) = desk();
+fn agents_are_listed_chosen_and_talked_with(place: Where) {
+    let (_cli, mut talk) = desk(place);
     talk.types("help\n").hears("chat AGENT").hears("> ");
     talk.types("agents\n").hears("orders-desk").hears("> ");
     talk.types("agents list slow\n").hears("slow-teller").hears("> ");
@@ -118,9 +128,8 @@ fn agents_are_listed_chosen_and_talked_with() {
     assert!(status.success());
 }
 
-#[test]
-fn a_call_is_told_whole_and_runs_after_the_whole_word_only() {
-    let (cli, mut talk) = desk();
+fn a_call_is_told_whole_and_runs_after_the_whole_word_only(place: Where) {
+    let (cli, mut talk) = desk(place);
     talk.types("chat orders-desk\n").hears("orders-desk> ");
     talk.types("cancel order 1007\n").hears("A person has to approve this call:");
     talk.hears("desk_cancel_order").hears("\"order_id\": 1007").hears("Type approve").pause(HEARD_MS);
@@ -139,7 +148,7 @@ fn a_call_is_told_whole_and_runs_after_the_whole_word_only() {
 
 #[test]
 fn what_was_typed_before_the_question_answers_nothing() {
-    let (cli, mut talk) = desk();
+    let (cli, mut talk) = desk(Where::Home);
     talk.types("chat orders-desk\n").hears("orders-desk> ");
     // Typed ahead: before the question is there, and in the moment in which it comes up.
     talk.types("cancel order 1007\napprove\napprove\n").hears("Type approve");
@@ -158,9 +167,8 @@ fn what_was_typed_before_the_question_answers_nothing() {
     assert_eq!(order(&cli, 1007), "cancelled");
 }
 
-#[test]
-fn the_end_of_what_is_typed_decides_nothing() {
-    let (cli, mut talk) = desk();
+fn the_end_of_what_is_typed_decides_nothing(place: Where) {
+    let (cli, mut talk) = desk(place);
     talk.types("ask orders-desk cancel order 1007\n").hears("Type approve");
     let (status, text) = talk.closes();
     assert_eq!(status.code(), Some(3), "{text}");
@@ -175,9 +183,8 @@ fn the_end_of_what_is_typed_decides_nothing() {
     assert!(talk.closes().0.success());
 }
 
-#[test]
-fn an_answer_given_elsewhere_closes_the_question() {
-    let (cli, mut talk) = desk();
+fn an_answer_given_elsewhere_closes_the_question(place: Where) {
+    let (cli, mut talk) = desk(place);
     talk.types("ask orders-desk cancel order 1007\n").hears("Type approve").pause(HEARD_MS);
     let id = cli.done(&["approvals", "list", "--status", "pending"])["approvals"][0]["id"].as_str().unwrap().to_owned();
     cli.done(&["approvals", "reject", &id, "--reason", "elsewhere"]);
@@ -186,9 +193,8 @@ fn an_answer_given_elsewhere_closes_the_question() {
     assert_eq!(order(&cli, 1007), "open");
 }
 
-#[test]
-fn a_turn_is_stopped_by_a_word() {
-    let (_cli, mut talk) = desk();
+fn a_turn_is_stopped_by_a_word(place: Where) {
+    let (_cli, mut talk) = desk(place);
     talk.types("chat slow-teller\ntell me a story\n").hears("lighthouse").types("stop\n");
     talk.hears("interrupted by ben").hears("slow-teller> ");
     assert!(talk.closes().0.success());

@@ -1,11 +1,9 @@
 //! The built binary over a server: commands and the workbench by `--server`, through a line that can be cut.
 
 use crate::binary::{Desk, text, until};
-use crate::pty::screen::{Opening, Screen};
-use serde_json::{Value, json};
-use std::io::{BufRead as _, BufReader, Read, Write as _};
+use serde_json::json;
+use std::io::{Read as _, Write as _};
 use std::net::{Shutdown, TcpListener, TcpStream};
-use std::process::{Child, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -82,48 +80,20 @@ impl Relay {
     }
 }
 
-/// A demo home behind a server; what the desk runs goes there.
+/// A demo home behind a server; what the desk runs goes there, through the line.
 struct Served {
     desk: Desk,
     relay: Relay,
     url: String,
     token: String,
-    child: Child,
-}
-
-impl Drop for Served {
-    fn drop(&mut self) {
-        // It may have ended before.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
 }
 
 impl Served {
     fn new() -> Self {
-        let mut desk = Desk::new();
-        let token = text(&desk.done(&["tokens", "create", "laptop"])["secret"]);
-        let mut serve = desk.command(&["serve", "--listen", "127.0.0.1:0", "--json"]);
-        let mut child = serve.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
-        let mut line = String::new();
-        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
-        let said: Value = serde_json::from_str(&line).unwrap();
         let relay = Relay::default();
-        let url = format!("http://{}", relay.start(text(&said["address"])));
-        desk.set_env("ASTUDIO_HOME", &Self::nowhere(&desk).to_string_lossy());
-        desk.set_env("ASTUDIO_SERVER", &url);
-        desk.set_env("ASTUDIO_TOKEN", &token);
-        Self { desk, relay, url, token, child }
-    }
-
-    /// A home that is not there.
-    fn nowhere(desk: &Desk) -> std::path::PathBuf {
-        desk.home().parent().unwrap().join("nowhere")
-    }
-
-    fn screen(&self) -> Screen {
-        let home = Self::nowhere(&self.desk);
-        Opening::new(&home, 100, 30).env("ASTUDIO_SERVER", &self.url).env("ASTUDIO_TOKEN", &self.token).open()
+        let desk = Desk::behind(|address| relay.start(address));
+        let (url, token) = desk.cli().server();
+        Self { desk, relay, url, token }
     }
 }
 
@@ -156,7 +126,7 @@ fn the_whole_job_over_a_server() {
     asking.ctrl_c();
     assert_eq!(asking.end().1["status"], "interrupted");
     assert_eq!(desk.approval(&id)["status"], "withdrawn");
-    assert!(!Served::nowhere(desk).exists(), "a home is made by commands on a server");
+    assert!(!desk.cli().nowhere().exists(), "a home is made by commands on a server");
 }
 
 #[test]
@@ -233,7 +203,7 @@ fn an_answer_that_is_lost_costs_nothing_and_doubles_nothing() {
 #[test]
 fn the_workbench_does_the_whole_job_on_a_server() {
     let served = Served::new();
-    let mut screen = served.screen();
+    let mut screen = served.desk.screen(100, 30);
     let host = served.url.trim_start_matches("http://");
     screen.see(host).chat("orders-desk").say("cancel order 1007").see("order_id: 1007");
     assert_eq!(served.desk.changes(1007), 0, "nothing was changed yet");
@@ -243,13 +213,13 @@ fn the_workbench_does_the_whole_job_on_a_server() {
     screen.see("The change to order 1003 was rejected").key("ctrl-q");
     assert!(screen.ends().success());
     screen.is_given_back();
-    assert!(!Served::nowhere(&served.desk).join("astudio.db").exists());
+    assert!(!served.desk.cli().nowhere().join("astudio.db").exists());
 }
 
 #[test]
 fn the_workbench_goes_on_when_the_line_comes_back() {
     let served = Served::new();
-    let mut screen = served.screen();
+    let mut screen = served.desk.screen(100, 30);
     screen.chat("orders-desk").say("cancel order 1007").see("order_id: 1007").dialog().key("esc");
     screen.not("Approve this call?").see("1 to approve");
     served.relay.cut();

@@ -1,7 +1,25 @@
 //! The whole job as people do it in their terminals: ask in one, decide in another, and everything that comes between.
 
 use crate::binary::{Desk, Running, text, until};
+use crate::place::{Where, everywhere};
 use serde_json::{Value, json};
+
+// What is not in this list holds in a home only. A server drives a turn on as soon as its call is approved, so nothing waits
+// there for an `ask --resume`; a fault that is armed in a command does not reach it; and it has read its settings already.
+everywhere! {
+    an_approved_call_runs_once_and_the_answer_says_so,
+    a_rejected_call_changes_nothing_and_the_model_hears_why,
+    edited_arguments_run_in_place_of_the_models,
+    phrasings_that_nobody_wrote_down,
+    a_script_of_ones_own_plays_the_model,
+    an_interrupt_takes_the_question_back,
+    ctrl_c_in_the_asking_terminal_is_an_interrupt,
+    editing_the_agent_while_a_question_waits_voids_nothing,
+    a_busy_default_session_leaves_room_for_another,
+    others_neither_see_nor_decide_a_question,
+    where_administrators_decide_the_asker_cannot,
+    two_tenants_share_a_home_and_nothing_else,
+}
 
 const CANCEL: &[&str] = &["ask", "orders-desk", "cancel order 1007"];
 
@@ -24,9 +42,8 @@ fn status(desk: &Desk, order: i64) -> String {
     text(&desk.order(order)["status"])
 }
 
-#[test]
-fn an_approved_call_runs_once_and_the_answer_says_so() {
-    let desk = Desk::new();
+fn an_approved_call_runs_once_and_the_answer_says_so(place: Where) {
+    let desk = Desk::on(place);
     let (asking, id) = asked(&desk, "cancel order 1007");
     let shown = desk.approval(&id);
     assert_eq!((&shown["tool"], &shown["args"]), (&json!("desk_cancel_order"), &json!({ "order_id": 1007 })));
@@ -45,9 +62,8 @@ fn an_approved_call_runs_once_and_the_answer_says_so() {
     assert_eq!((desk.changes(1007), desk.approval(&id)["status"].as_str()), (1, Some("consumed")));
 }
 
-#[test]
-fn a_rejected_call_changes_nothing_and_the_model_hears_why() {
-    let desk = Desk::new();
+fn a_rejected_call_changes_nothing_and_the_model_hears_why(place: Where) {
+    let desk = Desk::on(place);
     let (asking, id) = asked(&desk, "please refund order 1012, it came broken");
     desk.done(&["approvals", "reject", &id, "--reason", "ask for a photo first"]);
     let (code, answer) = asking.end();
@@ -56,9 +72,8 @@ fn a_rejected_call_changes_nothing_and_the_model_hears_why() {
     assert_eq!((desk.order(1012)["refunded"].clone(), desk.effects().len()), (json!(0), 0));
 }
 
-#[test]
-fn edited_arguments_run_in_place_of_the_models() {
-    let desk = Desk::new();
+fn edited_arguments_run_in_place_of_the_models(place: Where) {
+    let desk = Desk::on(place);
     let (asking, id) = asked(&desk, "refund 20 euro of order 1011");
     let wrong = desk.ends(&["approvals", "approve", &id, "--args", r#"{"order_id":1011,"amount":-5}"#], 2);
     assert_eq!(wrong["code"], "invalid_args");
@@ -101,9 +116,8 @@ fn a_killed_asker_loses_nothing() {
     assert_eq!(desk.ends(&["approvals", "approve", &id], 6)["code"], "already_decided");
 }
 
-#[test]
-fn phrasings_that_nobody_wrote_down() {
-    let desk = Desk::new();
+fn phrasings_that_nobody_wrote_down(place: Where) {
+    let desk = Desk::on(place);
     for (words, order) in [
         ("hey could you pls call off order #1003 for me, changed my mind", 1003),
         ("I no longer want 1009. Get rid of that order and cancel it!", 1009),
@@ -121,9 +135,8 @@ fn phrasings_that_nobody_wrote_down() {
     assert!(response(&read).contains("1020") && desk.pending().is_empty(), "{read}");
 }
 
-#[test]
-fn a_script_of_ones_own_plays_the_model() {
-    let desk = Desk::new();
+fn a_script_of_ones_own_plays_the_model(place: Where) {
+    let desk = Desk::on(place);
     let folder = desk.home().join("rehearsal");
     std::fs::create_dir_all(&folder).unwrap();
     let script = "name: mine\nabout: I cancel what is named.\nexamples: [drop 1007]\ntypes: {order_id: int}\nrules:\n\
@@ -231,9 +244,8 @@ fn an_unknown_outcome_is_settled_where_the_turn_waits() {
     assert_eq!(desk.changes(1007), 1);
 }
 
-#[test]
-fn an_interrupt_takes_the_question_back() {
-    let desk = Desk::new();
+fn an_interrupt_takes_the_question_back(place: Where) {
+    let desk = Desk::on(place);
     let (asking, id) = asked(&desk, "cancel order 1007");
     let turn = text(&desk.approval(&id)["turn"]);
     let stopped = desk.done(&["turns", "interrupt", &turn]);
@@ -247,9 +259,8 @@ fn an_interrupt_takes_the_question_back() {
     desk.ends(&["ask", "orders-desk", "cancel order 1007", "--session", "mine", "--no-wait"], 3);
 }
 
-#[test]
-fn ctrl_c_in_the_asking_terminal_is_an_interrupt() {
-    let desk = Desk::new();
+fn ctrl_c_in_the_asking_terminal_is_an_interrupt(place: Where) {
+    let desk = Desk::on(place);
     let (asking, id) = asked(&desk, "cancel order 1007");
     asking.ctrl_c();
     let (code, answer) = asking.end();
@@ -308,9 +319,8 @@ fn a_yes_that_is_too_old_runs_nothing() {
     assert_eq!(desk.changes(1007), 1);
 }
 
-#[test]
-fn editing_the_agent_while_a_question_waits_voids_nothing() {
-    let desk = Desk::new();
+fn editing_the_agent_while_a_question_waits_voids_nothing(place: Where) {
+    let desk = Desk::on(place);
     let answer = desk.ends(&[CANCEL, &["--no-wait", "--session", "mine"]].concat(), 3);
     let id = desk.wait_pending(1).remove(0);
     let patched = json!({ "description": "Other words.", "system_prompt": "Never cancel anything." }).to_string();
@@ -328,9 +338,8 @@ fn editing_the_agent_while_a_question_waits_voids_nothing() {
     );
 }
 
-#[test]
-fn a_busy_default_session_leaves_room_for_another() {
-    let desk = Desk::new();
+fn a_busy_default_session_leaves_room_for_another(place: Where) {
+    let desk = Desk::on(place);
     let first = desk.ends(&[CANCEL, &["--no-wait"]].concat(), 3);
     let second = desk.done(&["ask", "orders-desk", "what about order 1020?"]);
     assert_ne!(first["session"], second["session"], "what waits goes on waiting");
@@ -347,9 +356,8 @@ fn a_busy_default_session_leaves_room_for_another() {
     assert_eq!(desk.changes(1007), 1);
 }
 
-#[test]
-fn others_neither_see_nor_decide_a_question() {
-    let desk = Desk::new();
+fn others_neither_see_nor_decide_a_question(place: Where) {
+    let desk = Desk::on(place);
     let (asking, id) = asked(&desk, "cancel order 1007");
     for other in ["vic", "olga", "ada", "root"] {
         let list = desk.done(&["approvals", "list", "--as", other]);
@@ -376,9 +384,8 @@ fn others_neither_see_nor_decide_a_question() {
     assert_eq!(asking.end().0, 0);
 }
 
-#[test]
-fn where_administrators_decide_the_asker_cannot() {
-    let desk = Desk::new();
+fn where_administrators_decide_the_asker_cannot(place: Where) {
+    let desk = Desk::on(place);
     desk.done(&["tenants", "edit", "demo", "--approvals", "admins", "--as", "root"]);
     let asking = desk.start(CANCEL);
     let id = desk.wait_pending(1).remove(0);
@@ -390,9 +397,8 @@ fn where_administrators_decide_the_asker_cannot() {
     assert_eq!((desk.changes(1007), desk.approval(&id)["decided_by"].as_str()), (1, Some("ada")));
 }
 
-#[test]
-fn two_tenants_share_a_home_and_nothing_else() {
-    let desk = Desk::new();
+fn two_tenants_share_a_home_and_nothing_else(place: Where) {
+    let desk = Desk::on(place);
     // The home's own person has a tenant of their own beside the demo's.
     let gil = "ann-example@local";
     let desk_of_theirs = json!({ "name": "orders-desk", "llm": "rehearsal:orders-desk",

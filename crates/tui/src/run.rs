@@ -32,6 +32,16 @@ pub struct Profile {
     pub fresh: bool,
 }
 
+impl Profile {
+    /// How the engine in this process is called.
+    pub const EMBEDDED: &str = "embedded";
+
+    /// Whether the engine is a server's.
+    pub fn is_server(&self) -> bool {
+        self.engine != Self::EMBEDDED
+    }
+}
+
 /// A model that could be used without more ado.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FoundModel {

@@ -34,7 +34,7 @@ pub struct Stage {
 impl Stage {
     /// A workbench on a screen of this size, its first frame drawn.
     pub fn new(width: u16, height: u16) -> Self {
-        let profile = Profile { engine: "embedded".into(), fresh: false };
+        let profile = Profile { engine: Profile::EMBEDDED.into(), fresh: false };
         let keymap = Keymap::new(&std::collections::BTreeMap::new()).unwrap();
         let (state, effects) = State::new(profile, keymap, (width, height));
         let terminal = Terminal::new(TestBackend::new(width, height)).unwrap();

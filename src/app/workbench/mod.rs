@@ -86,7 +86,7 @@ pub fn profile_of_server(proxy: &Proxy) -> Profile {
 pub async fn profile(client: &Client) -> Profile {
     let page = Page { limit: Some(1), ..Page::default() };
     let list = client.call::<ListAgents>(client::Request { path: NoPath {}, query: page, body: NoBody }).await;
-    Profile { engine: "embedded".into(), fresh: list.is_ok_and(|list| list.0.agents.is_empty()) }
+    Profile { engine: Profile::EMBEDDED.into(), fresh: list.is_ok_and(|list| list.0.agents.is_empty()) }
 }
 
 #[async_trait]
@@ -105,7 +105,7 @@ impl tui::Host for Workbench {
         );
         let caller = Caller::user(report.user, Some(&report.tenant));
         let client = Client::local(engine.clone(), caller);
-        Ok((said, client, Profile { engine: "embedded".into(), fresh: false }))
+        Ok((said, client, Profile { engine: Profile::EMBEDDED.into(), fresh: false }))
     }
 
     async fn find_models(&self) -> Vec<FoundModel> {

@@ -5,7 +5,7 @@ mod input;
 mod question;
 mod talk;
 
-use super::ctx::Ctx;
+use super::ctx::{Ctx, Reach};
 use super::exit::{Exit, Failure, Outcome, usage};
 use super::{agents, approvals, audit, keys, me, people, sessions, tokens, tools};
 use clap::Parser as _;
@@ -134,6 +134,9 @@ pub async fn run(ctx: &Ctx) -> Outcome {
     let interrupts = signal(SignalKind::interrupt())?;
     let mut plain = Plain { ctx, input: Input::new(), deaf: false, interrupts, chat: None, waiting: 0 };
     ctx.out.line("astudio, line by line. Type help for what can be typed, quit to leave.")?;
+    if let Reach::Server(proxy) = &ctx.reach {
+        ctx.out.line(&format!("You work on the server {}.", proxy.host()))?;
+    }
     loop {
         plain.tell_waiting().await?;
         let name = plain.chat.as_ref().map_or("", |chat| chat.agent.as_str());

@@ -2,7 +2,7 @@
 
 use super::screen::Screen;
 use crate::binary::until;
-use crate::cli::Cli;
+use crate::place::Cli;
 use fakes::{Answer, Fake, Protocol};
 
 #[test]

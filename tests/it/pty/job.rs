@@ -2,7 +2,9 @@
 
 use super::screen::{Screen, approvals, order};
 use crate::binary::{Desk, until};
-use crate::cli::Cli;
+use crate::place::{Cli, Where, everywhere};
+
+everywhere! { a_long_answer_is_stopped, agents_are_filtered_and_deleted_by_their_name }
 
 fn whole_job(cols: u16, rows: u16) {
     let cli = Cli::new();
@@ -47,10 +49,9 @@ fn the_whole_job_on_a_large_screen() {
     whole_job(200, 60);
 }
 
-#[test]
-fn a_long_answer_is_stopped() {
-    let desk = Desk::new();
-    let mut screen = Screen::open(&desk.home(), 80, 24);
+fn a_long_answer_is_stopped(place: Where) {
+    let desk = Desk::on(place);
+    let mut screen = desk.screen(80, 24);
     screen
         .chat("slow-teller")
         .say("tell me a story")
@@ -62,10 +63,9 @@ fn a_long_answer_is_stopped() {
     assert!(!screen.shows("this one ends here"));
 }
 
-#[test]
-fn agents_are_filtered_and_deleted_by_their_name() {
-    let desk = Desk::new();
-    let mut screen = Screen::open(&desk.home(), 80, 24);
+fn agents_are_filtered_and_deleted_by_their_name(place: Where) {
+    let desk = Desk::on(place);
+    let mut screen = desk.screen(80, 24);
     screen.see("›chaos").see("orders-desk").key("/").see("Esc close").type_text("slow").not("orders-desk");
     screen.see("›slow-teller").key("enter").see("d delete").key("d").see("goes for good");
     // Half of the name deletes nothing.

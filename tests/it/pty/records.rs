@@ -1,17 +1,18 @@
 //! An agent from its making to its end: created, edited, saved into a conflict with somebody else, and deleted.
 
-use super::screen::Screen;
 use crate::binary::Desk;
+use crate::place::{Where, everywhere};
 use serde_json::{Value, json};
+
+everywhere! { an_agent_is_created_edited_and_deleted, what_is_refused_stays_in_the_form, a_conflict_is_settled_field_by_field, changes_of_other_fields_are_no_conflict }
 
 fn agent(desk: &Desk, name: &str) -> Value {
     desk.done(&["agents", "show", name])
 }
 
-#[test]
-fn an_agent_is_created_edited_and_deleted() {
-    let desk = Desk::new();
-    let mut screen = Screen::open(&desk.home(), 80, 24);
+fn an_agent_is_created_edited_and_deleted(place: Where) {
+    let desk = Desk::on(place);
+    let mut screen = desk.screen(80, 24);
     screen.see("›chaos").key("n").see("New agent").see("nothing changed");
     screen.type_text("Bright Idea").see("Bright Idea").key("tab").type_text("Has one.").key("tab");
     screen.type_text("rehearsal:greeter").see("● 3 fields changed").key("ctrl-s").see("bright-idea · version 1");
@@ -36,19 +37,17 @@ fn an_agent_is_created_edited_and_deleted() {
     desk.ends(&["agents", "show", "bright-idea"], 5);
 }
 
-#[test]
-fn what_is_refused_stays_in_the_form() {
-    let desk = Desk::new();
-    let mut screen = Screen::open(&desk.home(), 80, 24);
+fn what_is_refused_stays_in_the_form(place: Where) {
+    let desk = Desk::on(place);
+    let mut screen = desk.screen(80, 24);
     screen.see("›chaos").key("n").see("New agent").type_text("greeter").key("tab tab").type_text("rehearsal:greeter");
     screen.see("● 2 fields changed").key("ctrl-s").see("Name 'greeter' is not available.");
     screen.see("● 2 fields changed").see("rehearsal:greeter");
 }
 
-#[test]
-fn a_conflict_is_settled_field_by_field() {
-    let desk = Desk::new();
-    let mut screen = Screen::open(&desk.home(), 120, 40);
+fn a_conflict_is_settled_field_by_field(place: Where) {
+    let desk = Desk::on(place);
+    let mut screen = desk.screen(120, 40);
     screen.see("›chaos").key("e").see("chaos · version 1");
     let before = agent(&desk, "chaos");
     screen.see("nothing changed").key("ctrl-u").type_text("my words").see("my words");
@@ -71,10 +70,9 @@ fn a_conflict_is_settled_field_by_field() {
     assert_eq!(after["definition"]["system_prompt"], "their prompt");
 }
 
-#[test]
-fn changes_of_other_fields_are_no_conflict() {
-    let desk = Desk::new();
-    let mut screen = Screen::open(&desk.home(), 80, 24);
+fn changes_of_other_fields_are_no_conflict(place: Where) {
+    let desk = Desk::on(place);
+    let mut screen = desk.screen(80, 24);
     screen.see("›chaos").key("e").see("chaos · version 1").key("ctrl-u").type_text("mine").see("● 1 field changed");
     let theirs = json!({ "system_prompt": "their prompt" }).to_string();
     desk.done(&["api", "call", "agents.patch", "--path", "name=chaos", "--json-body", &theirs]);

@@ -297,7 +297,7 @@ fn who_may(state: &State) -> Vec<String> {
         String::new(),
         format!("The journal is read by administrators of the tenant, and by those of the platform.{you}"),
     ];
-    if state.profile.engine == "embedded" {
+    if !state.profile.is_server() {
         lines.push("In a home of your own, `astudio --as USER@TENANT` opens the workbench as one of them.".to_owned());
     }
     lines

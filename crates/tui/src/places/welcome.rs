@@ -19,10 +19,9 @@ use text::Safe;
 /// The agent of the demo world that the first chat is with.
 const FIRST_AGENT: &str = "orders-desk";
 
-const WHAT: [&str; 3] = [
+const WHAT: [&str; 2] = [
     "A workbench for LLM agents: make them, talk with them, see each step.",
     "What an agent wants to change waits until you approved just that call.",
-    "All stays on this machine; only the model you choose hears you.",
 ];
 
 /// The place.
@@ -166,6 +165,12 @@ impl Place {
         let hint = |action| state.keymap.hint(action);
         let mut lines = vec![Line::styled("astudio", theme.strong), Line::default()];
         lines.extend(WHAT.iter().map(|line| Line::raw(*line)));
+        if state.profile.is_server() {
+            lines.extend(on_server(state));
+            frame.render_widget(Paragraph::new(lines).wrap(Wrap { trim: false }), inner(area));
+            return;
+        }
+        lines.push(Line::raw("All stays on this machine; only the model you choose hears you."));
         lines.push(Line::default());
         lines.push(Line::from(vec![
             Span::styled(format!("{:<6}", hint(Action::MakeDemo)), theme.accent),
@@ -199,9 +204,28 @@ impl Place {
             lines.push(Line::default());
             lines.push(Line::styled(busy, theme.warn));
         }
-        let inner = Rect { x: area.x + 1.min(area.width), width: area.width.saturating_sub(1), ..area };
-        frame.render_widget(Paragraph::new(lines).wrap(Wrap { trim: false }), inner);
+        frame.render_widget(Paragraph::new(lines).wrap(Wrap { trim: false }), inner(area));
     }
+}
+
+fn inner(area: Rect) -> Rect {
+    Rect { x: area.x + 1.min(area.width), width: area.width.saturating_sub(1), ..area }
+}
+
+/// Agents run on the server: what is found on this machine is of no use to them, and the demo world is not made there.
+fn on_server(state: &State) -> Vec<Line<'static>> {
+    let theme = &state.theme;
+    let hint = |action| state.keymap.hint(action);
+    vec![
+        Line::raw("All stays on the server; only the models of its agents hear you."),
+        Line::default(),
+        Line::raw(format!("You work on {}. What you can do there:", Safe::clean(&state.profile.engine))),
+        Line::styled(
+            format!("- {} goes to its agents, and {} makes one there", hint(Action::GoAgents), hint(Action::NewAgent)),
+            theme.dim,
+        ),
+        Line::styled(format!("- {} goes to the provider keys that you keep on it", hint(Action::GoKeys)), theme.dim),
+    ]
 }
 
 fn nothing_found(state: &State) -> Vec<Line<'static>> {
@@ -259,6 +283,15 @@ mod tests {
             stage.shows("No model was found") && stage.shows("ANTHROPIC_API_KEY") && stage.shows("[providers.NAME]")
         );
         assert!(stage.shows("d demo world"), "{:#?}", stage.screen());
+    }
+
+    #[test]
+    fn on_a_server_it_promises_nothing_of_this_machine() {
+        let mut stage = stage(&[]);
+        stage.state.profile.engine = "studio.example:8080".into();
+        stage.draw();
+        assert!(stage.shows("All stays on the server") && stage.shows("You work on studio.example:8080"));
+        assert!(!stage.shows("this machine") && !stage.shows("Make the demo world"), "{:#?}", stage.screen());
     }
 
     #[test]

@@ -1,0 +1,219 @@
+//! The built binary on a Python Agent Studio: commands and the workbench, what works there and what it says of the rest.
+
+use crate::place::{Cli, words};
+use crate::pty::screen::{Opening, Screen};
+use fakes::original::{AUTHOR, Original, PASSWORD, SUPERUSER, VIEWER};
+use serde_json::json;
+
+/// Exit codes as documented.
+const FAILED: i32 = 1;
+const USAGE: i32 = 2;
+const REFUSED: i32 = 4;
+const NOT_FOUND: i32 = 5;
+const CONFLICT: i32 = 6;
+
+fn person(server: &Original, token: &str) -> Cli {
+    Cli::visiting(&server.url(), token)
+}
+
+/// Three agents of the author's.
+fn with_agents(server: &Original) -> Cli {
+    let cli = person(server, AUTHOR);
+    for (name, llm) in [("alpha", "echo:small"), ("beta", "echo:large"), ("gamma", "broken:model")] {
+        cli.done(&["agents", "create", name, "--llm", llm, "--description", &format!("About {name}.")]);
+    }
+    cli
+}
+
+#[test]
+fn the_life_of_an_agent() {
+    let server = Original::start();
+    let cli = with_agents(&server);
+    let me = cli.done(&["me"]);
+    assert_eq!((&me["user_id"], &me["tenant"], &me["may_author"]), (&json!("u1"), &json!("acme"), &json!(true)));
+
+    let names = |args: &[&str]| -> Vec<String> {
+        let list = cli.done(&[&["agents", "list"], args].concat());
+        list["agents"].as_array().unwrap().iter().map(|a| a["name"].as_str().unwrap().to_owned()).collect()
+    };
+    assert_eq!(names(&[]), ["alpha", "beta", "gamma"]);
+    assert_eq!(names(&["--sort", "-name"]), ["gamma", "beta", "alpha"]);
+    assert_eq!(names(&["llm:echo", "--sort", "-name"]), ["beta", "alpha"]);
+    assert_eq!(names(&["owner:me", "--limit", "2"]), ["alpha", "beta"]);
+    let (table, _) = words(&cli.run(&["agents", "list"]));
+    assert!(table.starts_with("NAME") && table.contains("echo:large"), "{table}");
+    cli.fails(&["agents", "list", "--sort", "nonsense"], USAGE, "invalid_request");
+
+    let edited = cli.done(&["agents", "edit", "alpha", "--description", "Other words.", "--expected-version", "1"]);
+    assert_eq!((&edited["version"], &edited["description"]), (&json!(2), &json!("Other words.")));
+    cli.done(&["agents", "edit", "alpha", "--prompt", "Be short.", "--temperature", "0.5"]);
+    let shown = cli.done(&["agents", "show", "alpha"]);
+    assert_eq!(
+        (&shown["version"], &shown["definition"]["system_prompt"], &shown["definition"]["model_params"]["temperature"]),
+        (&json!(3), &json!("Be short."), &json!(0.5))
+    );
+    let stale = cli.run(&["agents", "edit", "alpha", "--description", "x", "--expected-version", "1"]);
+    let (_, told) = words(&stale);
+    assert!(
+        stale.status.code() == Some(CONFLICT) && told.contains('3') && told.contains("--expected-version"),
+        "{told}"
+    );
+    cli.fails(&["agents", "delete", "alpha", "--expected-version", "1"], CONFLICT, "version_conflict");
+    cli.fails(&["agents", "create", "alpha"], CONFLICT, "name_taken");
+    cli.fails(&["agents", "edit", "alpha", "--temperature", "9"], USAGE, "invalid_config");
+    let told = words(&cli.run(&["agents", "edit", "alpha", "--clear", "prompt"]));
+    assert!(told.1.contains("'system_prompt' cannot be cleared there"), "{told:?}");
+
+    // Others see what is shared, and change nothing.
+    let viewer = person(&server, VIEWER);
+    viewer.fails(&["agents", "show", "alpha"], NOT_FOUND, "not_found");
+    assert_eq!(cli.done(&["agents", "visibility", "alpha", "tenant"])["visibility"], "tenant");
+    assert_eq!(viewer.done(&["agents", "show", "alpha"])["can_manage"], false);
+    viewer.fails(&["agents", "edit", "alpha", "--description", "x"], REFUSED, "not_manageable");
+    viewer.fails(&["agents", "create", "mine"], REFUSED, "authoring_denied");
+    cli.fails(&["agents", "visibility", "alpha", "groups"], USAGE, "groups_required");
+    let shared = cli.done(&["agents", "visibility", "alpha", "groups", "--group", "g1"]);
+    assert_eq!(shared["allowed_groups"], json!(["g1"]));
+    assert_eq!(person(&server, SUPERUSER).done(&["agents", "show", "alpha"])["access"], "admin");
+    assert_eq!(cli.done(&["agents", "reload", "alpha"])["reloaded"], true);
+
+    assert_eq!(cli.done(&["agents", "delete", "alpha"])["deleted"], true);
+    cli.fails(&["agents", "show", "alpha"], NOT_FOUND, "not_found");
+    assert!(!cli.nowhere().exists(), "a home is made by commands on a server");
+}
+
+#[test]
+fn asking_and_keys() {
+    let server = Original::start();
+    let cli = with_agents(&server);
+    let answer = cli.done(&["ask", "alpha", "hello"]);
+    assert_eq!((&answer["response"], &answer["status"]), (&json!("echo[0]: hello"), &json!("done")), "{answer}");
+    let asked = cli.run(&["ask", "alpha", "again"]);
+    assert_eq!((asked.status.code(), words(&asked).0.trim()), (Some(0), "echo[2]: again"), "{asked:?}");
+    assert_eq!(server.seen().iter().filter(|seen| seen.path.ends_with("/ask")).count(), 2, "each was sent once");
+    assert_eq!(cli.done(&["sessions", "end", "alpha"])["agent_name"], "alpha");
+    assert_eq!(cli.done(&["ask", "alpha", "anew"])["response"], "echo[0]: anew");
+    let broken = cli.run(&["ask", "gamma", "hello"]);
+    assert_eq!(broken.status.code(), Some(FAILED));
+    assert!(words(&broken).1.contains("The model could not answer: overloaded."), "{broken:?}");
+    cli.fails(&["ask", "nobody", "hello"], NOT_FOUND, "not_found");
+
+    let secret = "sk-test-0123456789abcdef";
+    let stored = cli.fed(&["keys", "set", "anthropic"], &format!("{secret}\n"));
+    assert_eq!(stored.status.code(), Some(0), "{stored:?}");
+    let list = cli.done(&["keys", "list"]);
+    assert_eq!((&list["count"], &list["keys"][0]["masked"]), (&json!(1), &json!("sk-…cdef")));
+    let unknown = cli.fed(&["keys", "set", "nonsense"], &format!("{secret}\n"));
+    assert_eq!(unknown.status.code(), Some(USAGE));
+    assert!(words(&unknown).1.contains("Unsupported provider"), "{unknown:?}");
+    for output in [&stored, &unknown] {
+        assert!(!words(output).0.contains(secret) && !words(output).1.contains(secret), "{output:?}");
+    }
+    assert_eq!(cli.done(&["keys", "delete", "anthropic"])["deleted"], true);
+    assert_eq!(cli.done(&["keys", "list"])["count"], 0);
+    assert_eq!(
+        cli.done(&["tools", "execute", "hx_echo", "--args", r#"{"text":"ho","times":2}"#])["result"]["echo"],
+        "hoho"
+    );
+    assert!(words(&cli.run(&["tools", "list"])).0.contains("hx_ledger"));
+    assert!(cli.done(&["catalog", "llm-clients"]).to_string().contains("echo"));
+}
+
+#[test]
+fn signing_in_by_a_token_and_by_a_profile() {
+    let server = Original::start();
+    person(&server, "token-of-nobody").fails(&["me"], REFUSED, "unauthorized");
+    person(&server, "").fails(&["me"], REFUSED, "unauthorized");
+
+    let cli = Cli::new();
+    std::fs::create_dir_all(cli.home()).unwrap();
+    let (url, login) = (server.url(), server.login_url());
+    let profile =
+        format!("[profiles.py]\nserver = '{url}'\nlogin_url = '{login}'\nuser = 'u1'\npassword_env = 'PY_PASSWORD'\n");
+    std::fs::write(cli.home().join("config.toml"), profile).unwrap();
+    let run = |password: &str| {
+        let mut command = cli.command(&["me", "--profile", "py", "--json"]);
+        command.env("PY_PASSWORD", password).output().unwrap()
+    };
+    let signed = run(PASSWORD);
+    assert_eq!(signed.status.code(), Some(0), "{signed:?}");
+    assert_eq!(serde_json::from_slice::<serde_json::Value>(&signed.stdout).unwrap()["user_id"], "u1");
+    let wrong = run("guessed");
+    assert_eq!(wrong.status.code(), Some(REFUSED), "{wrong:?}");
+    let told = words(&wrong).0 + &words(&wrong).1;
+    assert!(told.contains("unauthorized") && !told.contains("guessed"), "{told}");
+    let unset = cli.run(&["me", "--profile", "py"]);
+    assert_eq!(unset.status.code(), Some(USAGE));
+    assert!(words(&unset).1.contains("PY_PASSWORD"), "{unset:?}");
+}
+
+#[test]
+fn what_it_lacks_is_said_in_words() {
+    let server = Original::start();
+    let cli = with_agents(&server);
+    for (args, part) in [
+        (&["sessions", "list", "alpha"][..], "one unnamed test session for each agent"),
+        (&["sessions", "show", "alpha", "s"], "keeps no transcripts"),
+        (&["ask", "alpha", "hello", "--session", "s"], "no names for them"),
+        (&["ask", "alpha", "hello", "--model", "echo:large"], "its own model only"),
+        (&["ask", "--resume", "s", "--agent", "alpha"], "keeps no transcripts"),
+        (&["turns", "show", "0190a0a0-0000-7000-8000-000000000000"], "keeps no turns"),
+        (&["turns", "interrupt", "0190a0a0-0000-7000-8000-000000000000"], "cannot be stopped there"),
+        (&["approvals", "list"], "over its own web page only"),
+        (&["approvals", "withdraw", "i-1"], "cannot be taken back"),
+        (&["tenants", "list"], "kept by the program around it"),
+        (&["users", "create", "bob"], "kept by the program around it"),
+        (&["members", "list"], "kept by the program around it"),
+        (&["tokens", "list"], "kept by the program around it"),
+        (&["audit", "list"], "it keeps no journal"),
+        (&["audit", "verify"], "it keeps no journal"),
+    ] {
+        let output = cli.run(args);
+        let (_, told) = words(&output);
+        assert_eq!(output.status.code(), Some(FAILED), "{args:?}: {told}");
+        assert!(told.contains("a Python Agent Studio, cannot do this") && told.contains(part), "{args:?}: {told}");
+        cli.fails(args, FAILED, "unavailable");
+    }
+    // A question whose id is known can be answered all the same.
+    server.asks_a_person("i-1");
+    let decided = cli.done(&["approvals", "approve", "i-1"]);
+    assert_eq!((&decided["status"], server.answer_of("i-1")), (&json!("approved"), Some(json!(true))), "{decided}");
+    cli.fails(&["approvals", "approve", "i-2"], NOT_FOUND, "not_found");
+}
+
+fn screen(server: &Original, cli: &Cli, token: &str, cols: u16, rows: u16) -> Screen {
+    let url = server.url();
+    Opening::new(&cli.nowhere(), cols, rows).env("ASTUDIO_SERVER", &url).env("ASTUDIO_TOKEN", token).open()
+}
+
+#[test]
+fn explore() {
+    let server = Original::start();
+    let cli = with_agents(&server);
+    let mut screen = screen(&server, &cli, AUTHOR, 110, 34);
+    let mut show = |screen: &mut Screen, what: &str| {
+        screen.pause(1500);
+        eprintln!("=== {what}\n{}", screen.screen());
+    };
+    show(&mut screen, "start");
+    for key in ["alt-2", "alt-3", "alt-4", "alt-5", "alt-6", "alt-0", "alt-1"] {
+        screen.key(key);
+        show(&mut screen, key);
+    }
+    screen.key("e");
+    show(&mut screen, "edit");
+    screen.key("ctrl-u").type_text("my words").key("ctrl-s");
+    show(&mut screen, "saved");
+    screen.key("esc");
+    show(&mut screen, "back");
+    screen.key("c");
+    show(&mut screen, "chat");
+    screen.type_text("hello").key("enter");
+    show(&mut screen, "said");
+    screen.type_text("hello again").key("enter");
+    show(&mut screen, "said again");
+    screen.key("f1");
+    show(&mut screen, "help");
+    screen.key("esc").key("alt-6");
+    show(&mut screen, "log");
+}
