@@ -1,7 +1,7 @@
 //! The built binary over a demo home: commands as people type them, long-lived processes, faults, and the desk's own book.
 
 use crate::place::{Cli, Where};
-use crate::pty::screen::{Opening, Screen};
+use crate::pty::screen::Screen;
 use astudio::{Store, StoreSettings};
 use serde_json::{Value, json};
 use std::collections::VecDeque;
@@ -62,11 +62,9 @@ impl Desk {
         desk
     }
 
-    /// The program's workbench, where commands go.
+    /// The workbench, where commands go.
     pub fn screen(&self, cols: u16, rows: u16) -> Screen {
-        let (home, envs) = self.cli.leads();
-        let opening = Opening::new(&home, cols, rows);
-        envs.iter().fold(opening, |opening, (name, value)| opening.env(name, value)).open()
+        self.cli.screen(cols, rows)
     }
 
     /// The program over the desk's home.

@@ -1,7 +1,6 @@
 //! The built binary on a Python Agent Studio: commands and the workbench, what works there and what it says of the rest.
 
 use crate::place::{Cli, words};
-use crate::pty::screen::{Opening, Screen};
 use fakes::original::{AUTHOR, Original, PASSWORD, SUPERUSER, VIEWER};
 use serde_json::json;
 
@@ -181,39 +180,108 @@ fn what_it_lacks_is_said_in_words() {
     cli.fails(&["approvals", "approve", "i-2"], NOT_FOUND, "not_found");
 }
 
-fn screen(server: &Original, cli: &Cli, token: &str, cols: u16, rows: u16) -> Screen {
-    let url = server.url();
-    Opening::new(&cli.nowhere(), cols, rows).env("ASTUDIO_SERVER", &url).env("ASTUDIO_TOKEN", token).open()
+#[test]
+fn the_workbench_lists_and_edits_agents() {
+    let server = Original::start();
+    let cli = with_agents(&server);
+    let shown = |name: &str| cli.done(&["agents", "show", name]);
+    let mut screen = cli.screen(100, 30);
+    screen
+        .see("acme · u1")
+        .see("›alpha")
+        .see("echo:large")
+        .key("/")
+        .see("Esc close")
+        .type_text("llm:broken")
+        .not("alpha");
+    screen.key("ctrl-u").see(" alpha").key("esc").not("Esc close").key("s").see("UPDATED ↓");
+    screen.key("space").see("gamma").key("space");
+
+    screen.key("end").see("›alpha").key("e").see("alpha · version 1").see("nothing changed").key("ctrl-u");
+    // A text cannot be emptied there, which is said, and the form stays as it is.
+    screen.see("● 1 field changed").key("ctrl-s").see("cannot be cleared there").see("● 1 field changed");
+    screen.type_text("my words").see("my words").key("ctrl-s").see("alpha · version 2").see("nothing changed");
+    assert_eq!(shown("alpha")["description"], "my words");
+
+    // Saved into somebody else's change.
+    screen.key("ctrl-u").type_text("my own").see("● 1 field changed");
+    cli.done(&["agents", "edit", "alpha", "--description", "their words"]);
+    screen.key("ctrl-s").see("Somebody saved version 3 meanwhile.").see("their words");
+    screen.key("ctrl-g").see("✓ mine").key("ctrl-s").see("alpha · version 4").see("nothing changed");
+    assert_eq!(shown("alpha")["description"], "my own");
+
+    screen.key("esc").see("NAME").key("n").see("New agent").type_text("Bright Idea").see("Bright Idea");
+    screen
+        .key("tab tab")
+        .type_text("echo:small")
+        .see("● 2 fields changed")
+        .key("ctrl-s")
+        .see("bright-idea · version 1");
+    assert_eq!(shown("bright-idea")["llm"], "echo:small");
+    screen.key("esc").see("NAME").key("/").see("Esc close").type_text("bright").see("›bright-idea").key("enter").see("1 shown");
+    screen.key("d").see("goes for good").type_text("bright-idea").see("type bright-idea: bright-idea").key("enter");
+    screen.not("goes for good").see("No agent fits the filter.");
+    cli.fails(&["agents", "show", "bright-idea"], NOT_FOUND, "not_found");
+    screen.key("ctrl-q");
+    assert!(screen.ends().success());
+    screen.is_given_back();
 }
 
 #[test]
-fn explore() {
+fn the_workbench_chats() {
     let server = Original::start();
     let cli = with_agents(&server);
-    let mut screen = screen(&server, &cli, AUTHOR, 110, 34);
-    let mut show = |screen: &mut Screen, what: &str| {
-        screen.pause(1500);
-        eprintln!("=== {what}\n{}", screen.screen());
-    };
-    show(&mut screen, "start");
-    for key in ["alt-2", "alt-3", "alt-4", "alt-5", "alt-6", "alt-0", "alt-1"] {
-        screen.key(key);
-        show(&mut screen, key);
+    let mut screen = cli.screen(100, 30);
+    screen.chat("beta").see("keeps no transcripts").see("is not shown.");
+    screen.say("hello").see("echo[0]: hello").say("and again").see("echo[2]: and again");
+    // Gone and come back, what was said stands there.
+    screen
+        .key("alt-1")
+        .see("NAME")
+        .key("alt-2")
+        .see("ID`.")
+        .key("alt-1")
+        .see("NAME")
+        .key("c")
+        .see("echo[2]: and again");
+    screen.key("tab").see("Tab write").key("s").see("lists none.").key("esc").not("lists none.").key("tab");
+    screen.key("esc").see("NAME").key("/").see("Esc close").key("ctrl-u").type_text("gamma").see("›gamma").key("enter");
+    screen.key("c").see("keeps no transcripts").say("hello").see("The model could not answer: overloaded.");
+    screen.see("› hello").key("ctrl-q");
+    assert!(screen.ends().success());
+    assert_eq!(server.seen().iter().filter(|seen| seen.path.ends_with("/ask")).count(), 3, "each was sent once");
+}
+
+#[test]
+fn every_place_of_the_workbench_works_or_says_what_is_lacking() {
+    let server = Original::start();
+    let cli = with_agents(&server);
+    let mut screen = cli.screen(100, 30);
+    screen.see("NAME");
+    for (key, part) in [
+        ("alt-2", "over its own web page only"),
+        ("a", "over its own web page only"),
+        ("f5", "over its own web page only"),
+        ("alt-4", "it keeps no journal."),
+        ("v", "it keeps no journal."),
+        ("o", "There are no older entries."),
+        ("alt-5", "the workbench begins"),
+        ("alt-6", "profile  127.0.0.1:"),
+        ("alt-0", "All stays on the server"),
+        ("d", "The demo world is made in a home on this machine"),
+        ("alt-3", "You have stored no provider keys."),
+    ] {
+        screen.key(key).see(part);
+        assert!(!screen.screen().to_lowercase().contains("internal"), "{key}: {}", screen.screen());
     }
-    screen.key("e");
-    show(&mut screen, "edit");
-    screen.key("ctrl-u").type_text("my words").key("ctrl-s");
-    show(&mut screen, "saved");
-    screen.key("esc");
-    show(&mut screen, "back");
-    screen.key("c");
-    show(&mut screen, "chat");
-    screen.type_text("hello").key("enter");
-    show(&mut screen, "said");
-    screen.type_text("hello again").key("enter");
-    show(&mut screen, "said again");
-    screen.key("f1");
-    show(&mut screen, "help");
-    screen.key("esc").key("alt-6");
-    show(&mut screen, "log");
+    screen
+        .key("n")
+        .see("Key for which provider?")
+        .see("echo")
+        .key("enter")
+        .see("The key for echo.")
+        .type_text("sk-test-0123456789");
+    screen.key("enter").see("sk-…6789").key("d").see("Delete your key for echo").key("enter").see("You have stored no");
+    screen.key("ctrl-q");
+    assert!(screen.ends().success());
 }

@@ -1,5 +1,6 @@
 //! Where the commands of a test go: into a home of their own, or to a server over it. A test that holds in both is written once.
 
+use crate::pty::screen::{Opening, Screen};
 use serde_json::Value;
 use std::collections::HashMap;
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -117,12 +118,12 @@ impl Cli {
         command
     }
 
-    /// The home and the variables that lead a program to where commands go.
-    pub fn leads(&self) -> (PathBuf, Vec<(&'static str, String)>) {
-        match &self.server {
-            None => (self.home(), Vec::new()),
-            Some(server) => (self.nowhere(), server.envs(self, None)),
-        }
+    /// The workbench, where commands go.
+    pub fn screen(&self, cols: u16, rows: u16) -> Screen {
+        let Some(server) = &self.server else { return Screen::open(&self.home, cols, rows) };
+        let (nowhere, envs) = (self.nowhere(), server.envs(self, None));
+        let opening = Opening::new(&nowhere, cols, rows);
+        envs.iter().fold(opening, |opening, (name, value)| opening.env(name, value)).open()
     }
 
     /// The server's address and the token of who speaks by default.

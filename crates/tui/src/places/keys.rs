@@ -194,7 +194,7 @@ impl Place {
 
 /// Asks for the key of a provider, and stores it.
 fn ask(provider: String, ctx: &mut Ctx<'_>) {
-    let question = format!("The key for {provider}. It is sealed with this home's key and never shown again.");
+    let question = format!("The key for {provider}. It is sealed where your agents run and never shown again.");
     ctx.open.push(Layer::Ask(Ask::secret("Provider key", question, move |api_key, ctx| {
         let body = KeyStore { provider, api_key };
         ctx.effects.push(call::<StoreKey>(OptionalProviderPath::default(), NoQuery, body, |reply| {

@@ -10,7 +10,7 @@ use contract::ops::approvals::{ApprovalStatus, ApprovalView};
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::{Line, Span};
-use ratatui::widgets::Paragraph;
+use ratatui::widgets::{Paragraph, Wrap};
 use text::Safe;
 
 /// What drawing keeps.
@@ -81,18 +81,21 @@ impl Place {
             return;
         }
         let filter = self.filtering || !self.filter.text().is_empty();
+        let shown = self.shown();
+        // Under rows there is a line for it; without rows it has their room.
+        let below = self.error.as_ref().filter(|_| !shown.is_empty());
         let [top, head, body, foot] = Layout::vertical([
             Constraint::Length(u16::from(filter)),
             Constraint::Length(1),
             Constraint::Min(0),
-            Constraint::Length(u16::from(self.error.is_some())),
+            Constraint::Length(u16::from(below.is_some())),
         ])
         .areas(area);
         if filter {
             let cursor = self.filter.draw(frame, top, "filter: ", theme.text);
             view.cursor = cursor.filter(|_| self.filtering);
         }
-        if let Some(error) = &self.error {
+        if let Some(error) = below {
             let line = error.truncate(foot.width.into()).to_string();
             frame.render_widget(Paragraph::new(line).style(theme.bad), foot);
         }
@@ -100,9 +103,12 @@ impl Place {
         let titles = columns.row(["what", "agent", "asked by", "status", "age", "left"]);
         frame.render_widget(Paragraph::new(format!("  {titles}")).style(theme.dim), head);
         self.rows.set(body.height.into());
-        let shown = self.shown();
         if shown.is_empty() {
-            frame.render_widget(Paragraph::new(self.nothing(state)).style(theme.dim), body);
+            let said = match &self.error {
+                Some(error) => Paragraph::new(error.to_string()).style(theme.bad),
+                None => Paragraph::new(self.nothing(state)).style(theme.dim),
+            };
+            frame.render_widget(said.wrap(Wrap { trim: false }), body);
             return;
         }
         let index = self.index(&shown);
@@ -137,7 +143,7 @@ impl Place {
 
     fn nothing(&self, state: &State) -> Vec<Line<'static>> {
         if self.waiting.is_none() {
-            return vec![Line::raw(if self.error.is_some() { "" } else { "Reading…" })];
+            return vec![Line::raw("Reading…")];
         }
         if !self.filter.text().is_empty() {
             return vec![Line::raw("Nothing fits the filter.")];

@@ -234,6 +234,17 @@ fn a_failed_reading_says_so_and_keeps_the_list() {
 }
 
 #[test]
+fn why_there_are_none_is_said_whole() {
+    let mut stage = inbox(60, 20);
+    let words = "The server cannot do this: it lists no questions. With the id of a question you can still answer it.";
+    let reply = Err(contract::StudioError::new(contract::Code::Unavailable, 503, words));
+    stage.reply(Event::Place(places::Msg::Approvals(Msg::Waiting { at: NOW, reply })));
+    assert!(stage.shows("answer it."), "{:#?}", stage.screen());
+    waiting(&mut stage, Vec::new());
+    assert!(stage.shows("Nothing waits for approval.") && !stage.shows("answer it."));
+}
+
+#[test]
 fn it_is_drawn_at_any_size_and_rests() {
     let mut stage = inbox(200, 60);
     let many = (0..1_000).map(|n| ApprovalView { may_decide: false, ..approval(&n.to_string()) }).collect();

@@ -7,7 +7,7 @@ use contract::ops::test::TestSession;
 use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::text::Line;
-use ratatui::widgets::Paragraph;
+use ratatui::widgets::{Paragraph, Wrap};
 use text::Safe;
 
 /// The list.
@@ -44,7 +44,10 @@ impl Sessions {
         let say = |text: &str| Line::from(text::truncate(text, width).into_owned());
         let lines = match &self.list {
             None => vec![say("Reading…")],
-            Some(Err(error)) => vec![say(&Safe::clean(&error.message)).style(state.theme.bad)],
+            Some(Err(error)) => {
+                let said = Paragraph::new(Safe::clean(&error.message).to_string()).style(state.theme.bad);
+                return frame.render_widget(said.wrap(Wrap { trim: false }), inner);
+            }
             Some(Ok(list)) if list.is_empty() => vec![say("There are no sessions with this agent yet.")],
             Some(Ok(list)) => {
                 let rows = usize::from(inner.height);

@@ -280,7 +280,11 @@ impl Place {
                 self.ask_sessions(ctx);
                 self.next_queued(ctx);
             }
-            Err(error) => self.fault = Some(error),
+            // A server may keep no transcripts and answer all the same: what was written meanwhile is asked.
+            Err(error) => {
+                self.fault = Some(error);
+                self.next_queued(ctx);
+            }
         }
     }
 

@@ -13,7 +13,7 @@ use contract::turn::TurnStatus;
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Position, Rect};
 use ratatui::text::{Line, Span};
-use ratatui::widgets::Paragraph;
+use ratatui::widgets::{Paragraph, Wrap};
 use text::Safe;
 
 /// Left of the transcript: the mark of the selected item.
@@ -217,8 +217,7 @@ impl Place {
                 (None, Some(_)) if self.loading => (Safe::clean("Reading…").into_owned(), state.theme.dim),
                 (None, Some(_)) => (Safe::clean("Nothing was said yet.").into_owned(), state.theme.dim),
             };
-            let line = text::truncate(&text, area.width.into()).into_owned();
-            return frame.render_widget(Paragraph::new(line).style(style), area);
+            return frame.render_widget(Paragraph::new(text.to_string()).style(style).wrap(Wrap { trim: false }), area);
         }
         let approvals = state.keymap.hint(Action::GoApprovals);
         let (ran, not) = (state.keymap.hint(Action::CallRan), state.keymap.hint(Action::CallNotRun));

@@ -237,3 +237,24 @@ fn esc_is_told_as_stop_while_the_model_works_and_as_back_after() {
     happen(&mut stage, &log(vec![started("q"), asked(), said("a"), ended(TurnStatus::Done, "a")]), 1);
     assert!(stage.shows("Esc back") && !stage.shows("Esc stop "), "{:#?}", stage.screen());
 }
+
+#[test]
+fn a_server_that_keeps_no_transcripts_says_so_whole_and_answers() {
+    let lacking = || {
+        let words =
+            "The server cannot do this: it keeps no transcripts. You can ask; what was said before is not shown.";
+        contract::StudioError::new(contract::Code::Unavailable, 503, words)
+    };
+    let mut stage = Stage::new(60, 20);
+    go(&mut stage, AGENT, None);
+    loaded(&mut stage, Err(lacking()));
+    assert!(stage.shows("is not shown."), "{:#?}", stage.screen());
+    // What was written before it was known is asked all the same.
+    let mut stage = Stage::new(60, 20);
+    go(&mut stage, AGENT, None);
+    stage.typed("hello").keys("enter");
+    assert_eq!(stage.called("test.stream"), 0);
+    loaded(&mut stage, Err(lacking()));
+    assert_eq!(stage.called("test.stream"), 1);
+    assert!(stage.shows("hello"), "{:#?}", stage.screen());
+}
