@@ -1,5 +1,7 @@
 //! The demo and the example host.
 
+use crate::behind::Behind;
+use crate::place::Where;
 use astudio::app::demo::{self, Options, Report, USER};
 use astudio::app::{App, Places, Settings, open};
 use astudio::contract::ops::agents::{
@@ -23,15 +25,30 @@ use tempfile::TempDir;
 pub struct Demo {
     pub app: App,
     home: TempDir,
+    server: Option<Behind>,
 }
 
 impl Demo {
     pub async fn new() -> (Self, Report) {
         let home = TempDir::new().unwrap();
         let app = open(&places(&home), &Settings::default()).await.unwrap();
-        let demo = Self { app, home };
+        let demo = Self { app, home, server: None };
         let report = demo.seed(false).await;
         (demo, report)
+    }
+
+    /// The demo with people who speak to the engine, or to a server before it.
+    pub async fn on(place: Where) -> Self {
+        let (mut demo, _) = Self::new().await;
+        if place == Where::Server {
+            let server = Behind::start(&demo.app.engine).await;
+            for user in ["ada", "ben", "olga", "root", "vic"] {
+                server.knows(user, Some(demo::TENANT)).await;
+            }
+            server.knows(&demo.app.user, Some(&demo.app.tenant)).await;
+            demo.server = Some(server);
+        }
+        demo
     }
 
     pub async fn seed(&self, reset: bool) -> Report {
@@ -39,11 +56,14 @@ impl Demo {
     }
 
     pub fn of(&self, user: &str) -> Person {
-        Person(Client::local(self.app.engine.clone(), Caller::user(user, Some(demo::TENANT))))
+        self.at(demo::TENANT, user)
     }
 
     pub fn at(&self, tenant: &str, user: &str) -> Person {
-        Person(Client::local(self.app.engine.clone(), Caller::user(user, Some(tenant))))
+        Person(match &self.server {
+            Some(server) => server.client(user, Some(tenant)),
+            None => Client::local(self.app.engine.clone(), Caller::user(user, Some(tenant))),
+        })
     }
 }
 

@@ -1,6 +1,7 @@
 //! The order desk, from a person's words to the changed order.
 
 use super::demo::{Demo, Person};
+use super::place::{Where, everywhere};
 use astudio::Request;
 use astudio::contract::StudioError;
 use astudio::contract::ops::approvals::{ApprovalStatus, GetApproval};
@@ -15,9 +16,22 @@ use serde_json::{Value, json};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-#[tokio::test]
-async fn a_read_runs_at_once() {
-    let (demo, _) = Demo::new().await;
+everywhere! {
+    async
+    a_read_runs_at_once,
+    a_write_waits_and_runs_once_when_it_is_approved,
+    a_rejected_write_changes_nothing,
+    the_arguments_that_a_person_edited_are_the_ones_that_run,
+    what_breaks_a_rule_of_the_desk_fails_in_words,
+    several_writes_of_one_turn_are_decided_one_by_one,
+    a_question_is_for_the_person_who_asked,
+    another_tenants_orders_do_not_exist,
+    a_turn_that_was_stopped_runs_no_write_whatever_was_approved,
+    what_the_asker_may_do_is_asked_anew_before_an_approved_write_runs,
+}
+
+async fn a_read_runs_at_once(place: Where) {
+    let demo = Demo::on(place).await;
     let ben = demo.of("ben");
     let answer = ben.ask("orders-desk", "what's up with order 1020?").await;
     let answer = ben.end_of(&answer.turn).await;
@@ -29,9 +43,8 @@ async fn a_read_runs_at_once() {
     assert!(list.starts_with("Orders found: 12"), "{list}");
 }
 
-#[tokio::test]
-async fn a_write_waits_and_runs_once_when_it_is_approved() {
-    let (demo, _) = Demo::new().await;
+async fn a_write_waits_and_runs_once_when_it_is_approved(place: Where) {
+    let demo = Demo::on(place).await;
     let ben = demo.of("ben");
     let asked = ben.ask("orders-desk", "cancel 1007 because I ordered it twice").await;
     assert_eq!(asked.status, TurnStatus::Waiting);
@@ -58,9 +71,8 @@ async fn a_write_waits_and_runs_once_when_it_is_approved() {
     assert!(again.starts_with("Nothing was changed on order 1007"), "{again}");
 }
 
-#[tokio::test]
-async fn a_rejected_write_changes_nothing() {
-    let (demo, _) = Demo::new().await;
+async fn a_rejected_write_changes_nothing(place: Where) {
+    let demo = Demo::on(place).await;
     let ben = demo.of("ben");
     let asked = ben.ask("orders-desk", "refund 1012, it came broken").await;
     let open = ben.pending().await;
@@ -70,9 +82,8 @@ async fn a_rejected_write_changes_nothing() {
     assert_eq!(ben.order(1012).await["refunded"], 0);
 }
 
-#[tokio::test]
-async fn the_arguments_that_a_person_edited_are_the_ones_that_run() {
-    let (demo, _) = Demo::new().await;
+async fn the_arguments_that_a_person_edited_are_the_ones_that_run(place: Where) {
+    let demo = Demo::on(place).await;
     let ben = demo.of("ben");
     let asked = ben.ask("orders-desk", "refund 1012, it came broken").await;
     let id = ben.pending().await[0].id.clone();
@@ -85,9 +96,8 @@ async fn the_arguments_that_a_person_edited_are_the_ones_that_run() {
     assert_eq!((&order["refunded"], &order["status"]), (&json!(5.5), &json!("delivered")));
 }
 
-#[tokio::test]
-async fn what_breaks_a_rule_of_the_desk_fails_in_words() {
-    let (demo, _) = Demo::new().await;
+async fn what_breaks_a_rule_of_the_desk_fails_in_words(place: Where) {
+    let demo = Demo::on(place).await;
     let ben = demo.of("ben");
     for (words, part) in [
         ("cancel 1001", "has been delivered and cannot be cancelled"),
@@ -101,9 +111,8 @@ async fn what_breaks_a_rule_of_the_desk_fails_in_words() {
     }
 }
 
-#[tokio::test]
-async fn several_writes_of_one_turn_are_decided_one_by_one() {
-    let (demo, _) = Demo::new().await;
+async fn several_writes_of_one_turn_are_decided_one_by_one(place: Where) {
+    let demo = Demo::on(place).await;
     let ben = demo.of("ben");
     let asked = ben.ask("orders-desk", "cancel 1003 and 1007").await;
     let open = ben.pending().await;
@@ -124,9 +133,8 @@ async fn several_writes_of_one_turn_are_decided_one_by_one() {
     assert_eq!((status(1003).await, status(1007).await), (json!("cancelled"), json!("open")));
 }
 
-#[tokio::test]
-async fn a_question_is_for_the_person_who_asked() {
-    let (demo, _) = Demo::new().await;
+async fn a_question_is_for_the_person_who_asked(place: Where) {
+    let demo = Demo::on(place).await;
     let (ben, olga) = (demo.of("ben"), demo.of("olga"));
     ben.ask("orders-desk", "cancel 1007").await;
     let id = ben.pending().await[0].id.clone();
@@ -137,17 +145,15 @@ async fn a_question_is_for_the_person_who_asked() {
     assert_eq!(ben.order(1007).await["status"], "open");
 }
 
-#[tokio::test]
-async fn another_tenants_orders_do_not_exist() {
-    let (demo, _) = Demo::new().await;
+async fn another_tenants_orders_do_not_exist(place: Where) {
+    let demo = Demo::on(place).await;
     let other = demo.at(&demo.app.tenant, &demo.app.user);
     assert_eq!(other.order(1007).await, Value::Null);
     assert_eq!(demo.of("ben").order(1007).await["order_id"], 1007);
 }
 
-#[tokio::test]
-async fn a_turn_that_was_stopped_runs_no_write_whatever_was_approved() {
-    let (demo, _) = Demo::new().await;
+async fn a_turn_that_was_stopped_runs_no_write_whatever_was_approved(place: Where) {
+    let demo = Demo::on(place).await;
     let ben = demo.of("ben");
     let asked = ben.ask("orders-desk", "cancel 1003 and 1007").await;
     let open = ben.pending().await;
@@ -164,9 +170,8 @@ async fn a_turn_that_was_stopped_runs_no_write_whatever_was_approved() {
     );
 }
 
-#[tokio::test]
-async fn what_the_asker_may_do_is_asked_anew_before_an_approved_write_runs() {
-    let (demo, _) = Demo::new().await;
+async fn what_the_asker_may_do_is_asked_anew_before_an_approved_write_runs(place: Where) {
+    let demo = Demo::on(place).await;
     let (root, ada, ben) = (demo.of("root"), demo.of("ada"), demo.of("ben"));
     let body = TenantPatch { approvals: Some("admins".into()), ..TenantPatch::default() };
     root.0.call::<PatchTenant>(Request { path: IdPath { id: "demo".into() }, query: NoQuery, body }).await.unwrap();

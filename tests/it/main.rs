@@ -2,6 +2,7 @@
 
 #![allow(missing_docs, clippy::unwrap_used)]
 
+mod behind;
 mod binary;
 mod cases_b;
 mod cases_c;

@@ -218,7 +218,15 @@ fn the_workbench_lists_and_edits_agents() {
         .key("ctrl-s")
         .see("bright-idea · version 1");
     assert_eq!(shown("bright-idea")["llm"], "echo:small");
-    screen.key("esc").see("NAME").key("/").see("Esc close").type_text("bright").see("›bright-idea").key("enter").see("1 shown");
+    screen
+        .key("esc")
+        .see("NAME")
+        .key("/")
+        .see("Esc close")
+        .type_text("bright")
+        .see("›bright-idea")
+        .key("enter")
+        .see("1 shown");
     screen.key("d").see("goes for good").type_text("bright-idea").see("type bright-idea: bright-idea").key("enter");
     screen.not("goes for good").see("No agent fits the filter.");
     cli.fails(&["agents", "show", "bright-idea"], NOT_FOUND, "not_found");

@@ -20,6 +20,21 @@ pub enum Where {
 
 /// Makes two tests of each function that takes a [`Where`].
 macro_rules! everywhere {
+    (async $($name:ident),+ $(,)?) => {
+        mod at_home {
+            $(#[tokio::test]
+            async fn $name() {
+                super::$name(crate::place::Where::Home).await;
+            })+
+        }
+
+        mod on_a_server {
+            $(#[tokio::test]
+            async fn $name() {
+                super::$name(crate::place::Where::Server).await;
+            })+
+        }
+    };
     ($($name:ident),+ $(,)?) => {
         mod at_home {
             $(#[test]

@@ -1,6 +1,7 @@
 //! Who may do what, and who may change that.
 
 use super::town::{NOTHING, Town, call_as};
+use crate::place::{Where, everywhere};
 use crate::world::Answer;
 use contract::ops::audit::VerifyAudit;
 use contract::ops::me::GetMe;
@@ -14,6 +15,15 @@ use serde_json::{Value, json};
 use store::{Store, StoreSettings};
 use tempfile::TempDir;
 use trust::journal;
+
+everywhere! {
+    async
+    what_is_switched_off_or_removed_is_refused_at_once,
+    tenants_are_of_the_platform,
+    people_of_another_tenant_are_as_if_absent,
+    users_are_created_as_viewers_and_changed_with_care,
+    a_tenant_keeps_an_active_administrator,
+}
 
 #[tokio::test]
 async fn roles_become_scopes_of_one_tenant() {
@@ -40,9 +50,8 @@ async fn roles_become_scopes_of_one_tenant() {
     }
 }
 
-#[tokio::test]
-async fn what_is_switched_off_or_removed_is_refused_at_once() {
-    let town = Town::new().await;
+async fn what_is_switched_off_or_removed_is_refused_at_once(place: Where) {
+    let town = Town::on(place).await;
     town.call::<GetMe>("vic@acme", &[], NOTHING).await.ok();
     town.call::<PatchUser>("ana@acme", &[("id", "vic")], json!({ "active": false })).await.ok();
     town.call::<GetMe>("vic@acme", &[], NOTHING).await.refused(401, "unauthorized");
@@ -59,9 +68,8 @@ async fn what_is_switched_off_or_removed_is_refused_at_once() {
         .refused(400, "invalid_request");
 }
 
-#[tokio::test]
-async fn tenants_are_of_the_platform() {
-    let town = Town::new().await;
+async fn tenants_are_of_the_platform(place: Where) {
+    let town = Town::on(place).await;
     for who in ["ana@acme", "bo@acme", "vic@acme"] {
         town.call::<ListTenants>(who, &[], NOTHING).await.refused(403, "admin_required");
         town.call::<CreateTenant>(who, &[], json!({ "id": "x" })).await.refused(403, "admin_required");
@@ -98,9 +106,8 @@ async fn tenants_are_of_the_platform() {
     assert_eq!(town.call::<ListTenants>("root@acme", &[], NOTHING).await.ok()["count"], 3);
 }
 
-#[tokio::test]
-async fn people_of_another_tenant_are_as_if_absent() {
-    let town = Town::new().await;
+async fn people_of_another_tenant_are_as_if_absent(place: Where) {
+    let town = Town::on(place).await;
     let ids = |list: &Value, of: &str, key: &str| -> Vec<String> {
         list[of].as_array().unwrap().iter().map(|row| row[key].as_str().unwrap().to_owned()).collect()
     };
@@ -148,9 +155,8 @@ async fn people_of_another_tenant_are_as_if_absent() {
     }
 }
 
-#[tokio::test]
-async fn users_are_created_as_viewers_and_changed_with_care() {
-    let town = Town::new().await;
+async fn users_are_created_as_viewers_and_changed_with_care(place: Where) {
+    let town = Town::on(place).await;
     let create = async |who: &str, body: Value| town.call::<CreateUser>(who, &[], body).await;
     let made = create("ana@acme", json!({ "id": "eve", "email": "eve@example.invalid" })).await.ok();
     assert_eq!((&made["name"], &made["active"]), (&json!("eve"), &json!(true)));
@@ -183,9 +189,8 @@ async fn users_are_created_as_viewers_and_changed_with_care() {
     patch("root@acme", "root", json!({ "active": false })).await.refused(409, "delete_refused");
 }
 
-#[tokio::test]
-async fn a_tenant_keeps_an_active_administrator() {
-    let town = Town::new().await;
+async fn a_tenant_keeps_an_active_administrator(place: Where) {
+    let town = Town::on(place).await;
     let put = async |user: &str, role: &str| {
         town.call::<PutMember>("ana@acme", &[("user", user)], json!({ "role": role })).await
     };

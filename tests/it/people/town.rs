@@ -1,9 +1,11 @@
 //! An installation with its own people, for the cases that need one.
 
+use crate::behind::Behind;
+use crate::place::Where;
 use crate::world::answer;
 use crate::world::{Answer, NoModels};
 use contract::ops::people::{Member, Role, Tenant, User};
-use contract::wire::{Raw, WireRequest};
+use contract::wire::{Raw, WireReply, WireRequest};
 use contract::{Micros, Operation};
 use engine::people::Memberships;
 use engine::tokens::sign_in;
@@ -24,6 +26,7 @@ pub struct Town {
     pub engine: Engine,
     pub store: Store,
     pub home: TempDir,
+    server: Option<Behind>,
 }
 
 impl Town {
@@ -38,7 +41,16 @@ impl Town {
         assert!(journal::install(&store));
         store.write::<_, StoreError, _>(seed).await.unwrap();
         let engine = Self::engine(&store, vault);
-        Self { engine, store, home }
+        Self { engine, store, home, server: None }
+    }
+
+    /// The installation, asked itself or over a server.
+    pub async fn on(place: Where) -> Self {
+        let mut town = Self::new().await;
+        if place == Where::Server {
+            town.server = Some(Behind::start(&town.engine).await);
+        }
+        town
     }
 
     /// An engine over this database.
@@ -54,11 +66,15 @@ impl Town {
     where
         Engine: Serve<O>,
     {
-        let caller = match who.split_once('@') {
-            Some((user, tenant)) => Caller::user(user, Some(tenant)),
-            None => Caller::user(who, None),
+        let (user, tenant) = who.split_once('@').map_or((who, None), |(user, tenant)| (user, Some(tenant)));
+        let Some(server) = &self.server else {
+            return call_as::<O>(&self.engine, Caller::user(user, tenant), path, body).await;
         };
-        call_as::<O>(&self.engine, caller, path, body).await
+        match server.call(O::ID, user, tenant, asked(path, body)).await {
+            Ok(WireReply::Json(status, body)) => Answer { status, body },
+            Ok(WireReply::Events(..)) => panic!("{} answers with a stream", O::ID),
+            Err(refusal) => Answer { status: refusal.status, body: refusal.body() },
+        }
     }
 
     /// Calls an operation with a token.
@@ -87,9 +103,13 @@ pub async fn call_as<O: Operation>(engine: &Engine, caller: Caller, path: &[(&st
 where
     Engine: Serve<O>,
 {
+    answer::<O>(engine.call::<O>(caller, asked(path, body)).await)
+}
+
+fn asked(path: &[(&str, &str)], body: Value) -> WireRequest {
     let path = path.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
     let body = if body.is_null() { Raw::Absent } else { Raw::Bytes(body.to_string().into_bytes()) };
-    answer::<O>(engine.call::<O>(caller, WireRequest { path, query: Vec::new(), body }).await)
+    WireRequest { path, query: Vec::new(), body }
 }
 
 fn seed(tx: &mut dyn store::Tx) -> Result<(), StoreError> {
