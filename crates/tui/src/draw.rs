@@ -1,6 +1,6 @@
 //! One frame: top line, place, what is said, footer, layers.
 
-use crate::action::{ACTIONS, Action, Info};
+use crate::action::{ACTIONS, Action, Context, Info};
 use crate::keymap::Key;
 use crate::layers::Layers;
 use crate::markdown::wrap::{Break, wrap_text};
@@ -128,7 +128,12 @@ fn draw_footer(state: &State, area: Rect, frame: &mut Frame<'_>) {
     let mut pieces: Vec<(String, &str, bool)> = Vec::new();
     let mut last: Vec<(String, &str, bool)> = Vec::new();
     for info in contexts.iter().flat_map(|context| ACTIONS.iter().filter(move |info| info.context == *context)) {
-        let label = if layer { state.layers.label(info) } else { state.places.label(state.place, info) };
+        let label = match layer {
+            true => state.layers.label(info),
+            // The demo world and the models found are of this machine.
+            false if info.context == Context::Welcome && state.profile.is_server() => "",
+            false => state.places.label(state.place, info),
+        };
         if let Some(key) = key(info).filter(|_| !label.is_empty()) {
             let always = matches!(info.action, Action::Help | Action::Palette);
             if always { &mut last } else { &mut pieces }.push((key, label, info.action.is_told_first()));
