@@ -1,7 +1,8 @@
 //! The built binary on a Python Agent Studio: commands and the workbench, what works there and what it says of the rest.
 
 use crate::place::{Cli, words};
-use fakes::original::{AUTHOR, Original, PASSWORD, SUPERUSER, VIEWER};
+use crate::pty::screen::Opening;
+use fakes::original::{AUTHOR, Original, PASSWORD, SLOWLY, SUPERUSER, VIEWER};
 use serde_json::json;
 
 /// Exit codes as documented.
@@ -141,6 +142,11 @@ fn signing_in_by_a_token_and_by_a_profile() {
     assert_eq!(wrong.status.code(), Some(REFUSED), "{wrong:?}");
     let told = words(&wrong).0 + &words(&wrong).1;
     assert!(told.contains("unauthorized") && !told.contains("guessed"), "{told}");
+    let home = cli.home();
+    let opening = Opening::new(&home, 100, 30).env("ASTUDIO_PROFILE", "py").env("PY_PASSWORD", PASSWORD);
+    opening.open().see("acme · u1").see("There are no agents here that you can see.");
+    let stranger = person(&server, "token-of-nobody");
+    stranger.screen(100, 30).see("The server does not know you. Sign in again. F5 tries again.");
     let unset = cli.run(&["me", "--profile", "py"]);
     assert_eq!(unset.status.code(), Some(USAGE));
     assert!(words(&unset).1.contains("PY_PASSWORD"), "{unset:?}");
@@ -258,6 +264,18 @@ fn the_workbench_chats() {
     screen.see("› hello").key("ctrl-q");
     assert!(screen.ends().success());
     assert_eq!(server.seen().iter().filter(|seen| seen.path.ends_with("/ask")).count(), 3, "each was sent once");
+}
+
+#[test]
+fn a_question_that_was_sent_cannot_be_stopped_and_is_answered() {
+    let server = Original::start();
+    let cli = with_agents(&server);
+    let mut screen = cli.screen(100, 30);
+    screen.chat("beta").see("keeps no transcripts").say(SLOWLY).see("working").key("esc").see("stopping");
+    // What is written meanwhile waits for the answer.
+    screen.say("more").see("queued: more").see("echo[0]: think slowly").see("could not be stopped");
+    screen.see("echo[2]: more").say("and more").see("echo[4]: and more").key("ctrl-q");
+    assert!(screen.ends().success());
 }
 
 #[test]

@@ -201,6 +201,22 @@ fn a_turn_is_stopped_by_a_word(place: Where) {
 }
 
 #[test]
+fn on_a_python_agent_studio_it_talks_and_says_what_is_lacking() {
+    let server = fakes::original::Original::start();
+    let cli = Cli::visiting(&server.url(), fakes::original::AUTHOR);
+    cli.done(&["agents", "create", "alpha", "--llm", "echo:small"]);
+    let mut talk = Talk::open(&cli, &["--plain"]);
+    talk.hears("You work on the server 127.0.0.1:").hears("> ");
+    talk.types("agents\n").hears("alpha").hears("> ");
+    talk.types("chat alpha\n").hears("You talk with alpha").hears("alpha> ");
+    talk.types("hello\n").hears("echo[0]: hello").hears("alpha> ");
+    talk.types("/approvals\n").hears("a Python Agent Studio, cannot do this: it sends").hears("alpha> ");
+    talk.types("/audit list\n").hears("it keeps no journal").hears("alpha> ");
+    talk.types("and again\n").hears("echo[2]: and again").hears("alpha> ").types("/quit\n");
+    assert!(talk.closes().0.success());
+}
+
+#[test]
 fn json_and_plain_are_told_apart() {
     let cli = Cli::new();
     let output = cli.run(&["--plain", "--json"]);

@@ -3,7 +3,7 @@
 
 use super::screen::{Opening, Screen};
 use crate::binary::Desk;
-use crate::cli::Cli;
+use crate::place::Cli;
 use regex::Regex;
 use serde_json::json;
 use std::fmt::Write as _;

@@ -30,6 +30,11 @@ pub const SUPERUSER: &str = "token-of-u9";
 /// The password of all three at the log-in.
 pub const PASSWORD: &str = "open sesame";
 
+/// A question that is answered only after [`SLOW_MS`].
+pub const SLOWLY: &str = "think slowly";
+/// How long that takes, in milliseconds.
+pub const SLOW_MS: u64 = 2_000;
+
 /// A request that came in.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Seen {

@@ -2,6 +2,7 @@
 
 use std::convert::Infallible;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use axum::body::Body;
 use axum::http::Response;
@@ -9,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::agents::{self, Asked};
 use super::state::{Person, Reply, State};
-use super::{PASSWORD, PREFIX, Seen};
+use super::{PASSWORD, PREFIX, SLOW_MS, SLOWLY, Seen};
 
 /// Providers whose keys can be stored.
 const PROVIDERS: [&str; 2] = ["anthropic", "echo"];
@@ -21,6 +22,9 @@ pub(super) async fn handle(
     let (parts, body) = request.into_parts();
     let bytes = axum::body::to_bytes(body, usize::MAX).await.unwrap_or_default();
     let json: Option<Value> = serde_json::from_slice(&bytes).ok();
+    if json.as_ref().is_some_and(|body| body["query"] == SLOWLY) {
+        tokio::time::sleep(Duration::from_millis(SLOW_MS)).await;
+    }
     let mut state = state.lock().unwrap_or_else(PoisonError::into_inner);
     let method = parts.method.as_str();
     state.seen.push(Seen {
