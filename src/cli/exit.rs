@@ -80,9 +80,9 @@ pub fn exit_of(error: &StudioError) -> Exit {
 pub fn hint(error: &StudioError) -> Option<&'static str> {
     Some(match error.code {
         Code::VersionConflict => "read it again with `astudio agents show NAME`, then use the new --expected-version",
-        Code::VaultUnavailable => "`astudio doctor` says where the master key of this home should be",
+        Code::VaultUnavailable => "where the home is, `astudio doctor` says where its master key should be",
         Code::KeySourceUnavailable => {
-            "store a key with `astudio keys set PROVIDER`, or set the provider's variable; `astudio doctor` lists them"
+            "store a key with `astudio keys set PROVIDER`, or set the provider's variable where the home is; there `astudio doctor` lists them"
         }
         Code::KeySourceRequired => "say which key pays with --key-source server or --key-source byok",
         Code::Unauthorized => {

@@ -198,7 +198,7 @@ pub fn words(output: &Output) -> (String, String) {
 /// Whom the arguments speak for by `--as`, and the arguments without it: on a server that is said by a token.
 fn speaker<'a>(args: &[&'a str]) -> (Option<&'a str>, Vec<&'a str>) {
     let mut args = args.to_vec();
-    let who = args.iter().position(|arg| *arg == "--as").map(|at| args.drain(at..at + 2).last().unwrap());
+    let who = args.iter().position(|arg| *arg == "--as").map(|at| args.drain(at..at + 2).next_back().unwrap());
     (who, args)
 }
 

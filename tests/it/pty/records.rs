@@ -12,7 +12,7 @@ fn agent(desk: &Desk, name: &str) -> Value {
 
 fn an_agent_is_created_edited_and_deleted(place: Where) {
     let desk = Desk::on(place);
-    let mut screen = desk.screen(80, 24);
+    let mut screen = desk.screen(110, 30);
     screen.see("›chaos").key("n").see("New agent").see("nothing changed");
     screen.type_text("Bright Idea").see("Bright Idea").key("tab").type_text("Has one.").key("tab");
     screen.type_text("rehearsal:greeter").see("● 3 fields changed").key("ctrl-s").see("bright-idea · version 1");
@@ -30,6 +30,8 @@ fn an_agent_is_created_edited_and_deleted(place: Where) {
         .see("NAME ↑")
         .key("up")
         .see("›bright-idea")
+        // It is deleted as what the list says it is.
+        .see("v2 ")
         .key("d")
         .see("goes for good")
         .type_text("bright-idea");
