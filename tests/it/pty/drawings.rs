@@ -55,6 +55,16 @@ fn fix(row: &mut [Cell]) {
     }
 }
 
+/// Waits until nothing moves any more, under the dialog too.
+fn still(screen: &mut Screen) {
+    loop {
+        let before = screen.screen();
+        if screen.pause(500).screen() == before {
+            return;
+        }
+    }
+}
+
 #[test]
 fn the_documentation_shows_what_the_program_shows() {
     let desk = Desk::new();
@@ -68,16 +78,16 @@ fn the_documentation_shows_what_the_program_shows() {
         .see("You work at the order desk");
     stale.extend(picture(&screen, "agents", "The agents of the demo world, with the detail of one", &DARK));
     screen.key("space").not("You work at the order desk").key("c").see("Enter send").see("session");
-    screen.say("what's up with order 1020?").see("total").see("version 1").not("working");
+    still(screen.say("what's up with order 1020?").see("total").see("version 1").not("working"));
     stale.extend(picture(&screen, "chat", "A conversation in which the model called a tool", &DARK));
-    screen.say("cancel order 1007").dialog();
+    still(screen.say("cancel order 1007").dialog());
     stale.extend(picture(&screen, "approval", "The question before a write: the call, and what would change", &DARK));
     screen.reject("not now").see("rejected").not("working").key("ctrl-q");
     screen.ends();
 
     desk.configure("[workbench]\ntheme = \"light\"\n");
     let mut screen = Screen::open(&desk.home(), SIZE.0, SIZE.1);
-    screen.chat("orders-desk").see("version 1").say("cancel order 1009").dialog();
+    still(screen.chat("orders-desk").see("version 1").say("cancel order 1009").dialog());
     stale.extend(picture(&screen, "approval-light", "The same on a light terminal", &LIGHT));
     assert!(stale.is_empty(), "{}", stale.join("\n"));
 }
