@@ -105,7 +105,10 @@ async fn home(agents: usize, provider: &str, words: usize) -> (TempDir, Tokens) 
 fn script(engine: &Engine, words: usize) {
     let folder = engine.store.home().path().join("rehearsal");
     std::fs::create_dir_all(&folder).unwrap();
-    let text = format!("pace_ms: 20\nrules:\n  - say: \"{}\"\n", paced_words(words));
+    let text = format!(
+        "name: paced\nabout: Says its words at a pace.\npace_ms: 20\nrules:\n  - say: \"{}\"\n",
+        paced_words(words)
+    );
     std::fs::write(folder.join("paced.yaml"), text).unwrap();
 }
 
@@ -118,7 +121,7 @@ fn starts(home: &Path, plan: &Plan, report: &mut Report) {
 async fn all(plan: &Plan, report: &mut Report) {
     let fake = Fake::answering(Protocol::OpenAi, |_| Answer::new().then_text(&["word ", "and ", "end"]));
     let provider = fake.address().to_string();
-    for (agents, aim) in [(10, 10_000.0), (1_000.min(plan.agents), 240.0)] {
+    for (agents, aim) in [(10, 5_000.0), (1_000.min(plan.agents), 240.0)] {
         let (folder, tokens) = home(agents, &fake.base_url(), plan.words).await;
         let served = Served::start(folder.path());
         load::lists(&served, &tokens, agents, aim, plan, report).await;

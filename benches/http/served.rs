@@ -2,12 +2,14 @@
 
 use std::io::{BufRead as _, BufReader};
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::Instant;
 
 /// The server; killed when dropped.
 pub struct Served {
     child: Child,
+    /// Kept open: a program that cannot say what it serves ends.
+    _out: BufReader<ChildStdout>,
     /// Address and port.
     pub address: String,
     /// From the start of the process to its first good answer, in milliseconds.
@@ -29,7 +31,8 @@ impl Served {
             .spawn()
             .unwrap();
         let mut line = String::new();
-        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        let mut out = BufReader::new(child.stdout.take().unwrap());
+        out.read_line(&mut line).unwrap();
         let address =
             line.split("http://").nth(1).and_then(|rest| rest.split('/').next()).expect("an address").to_owned();
         let ready = std::net::TcpStream::connect(&address).and_then(|mut line| {
@@ -39,7 +42,7 @@ impl Served {
             assert_eq!(&head[9..], b"200");
             Ok(since.elapsed().as_secs_f64() * 1e3)
         });
-        Self { child, address, ready: ready.unwrap() }
+        Self { child, _out: out, address, ready: ready.unwrap() }
     }
 
     /// Memory in mebibytes: now, and the most there ever was.

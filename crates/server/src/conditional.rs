@@ -7,7 +7,7 @@ use crate::shared::Shared;
 use bytes::Bytes;
 use contract::ops::agents::{DeleteAgent, GetAgent, ListAgents, PatchAgent};
 use contract::ops::common::{VersionQuery, expected_version_unsupported, expected_version_value};
-use contract::wire::{Query as _, Raw, WireReply, WireRequest};
+use contract::wire::{Json, Query as _, Raw, WireReply, WireRequest};
 use contract::{Code, Operation as _, Result, StudioError};
 use engine::{Caller, Entry};
 use http::HeaderMap;
@@ -54,8 +54,7 @@ async fn list(
 ) -> Result<Read> {
     let who = shared.engine.admit(caller.clone(), &entry.meta.gates, entry.meta.effect).await?;
     let Some(partition) = &who.partition else {
-        let (status, value) = json_of((entry.call)(shared.engine.clone(), caller, request).await?)?;
-        return Ok(Read::Fresh(status, written(&value), None));
+        return Ok(Read::Fresh(entry.meta.ok, list_of(shared, caller, request).await?, None));
     };
     // Read before the list: a change in between makes the tag too old, never too new.
     let (head, link) = shared.engine.head(partition).await?;
@@ -67,16 +66,21 @@ async fn list(
     if names(headers, &tag) {
         return Ok(Read::Same(tag));
     }
-    let (status, bytes) = match shared.lists.get(&tag) {
-        Some(bytes) => (entry.meta.ok, bytes),
+    let bytes = match shared.lists.get(&tag) {
+        Some(bytes) => bytes,
         None => {
-            let (status, value) = json_of((entry.call)(shared.engine.clone(), caller, request).await?)?;
-            let bytes = written(&value);
+            let bytes = list_of(shared, caller, request).await?;
             shared.lists.insert(tag.clone(), bytes.clone());
-            (status, bytes)
+            bytes
         }
     };
-    Ok(if matches(headers, &tag) { Read::Same(tag) } else { Read::Fresh(status, bytes, Some(tag)) })
+    Ok(if matches(headers, &tag) { Read::Same(tag) } else { Read::Fresh(entry.meta.ok, bytes, Some(tag)) })
+}
+
+/// The list, written without a tree of values in between, which would be many times as large.
+async fn list_of(shared: &Shared, caller: Caller, request: WireRequest) -> Result<Bytes> {
+    let Json(list) = shared.engine.call::<ListAgents>(caller, request).await?;
+    serde_json::to_vec(&list).map(Bytes::from).map_err(|_| StudioError::internal())
 }
 
 /// Makes `If-Match` of a write of an agent the version that it expects.
