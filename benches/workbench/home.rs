@@ -22,6 +22,8 @@ pub const LONG: &str = "long-talker";
 pub const SHORT: &str = "short-talker";
 /// The one whose model talks fast.
 pub const FAST: &str = "fast-talker";
+/// The one nobody has spoken with.
+pub const NEW: &str = "new-talker";
 /// The first row of the list.
 const FIRST: &str = "agent-00000";
 /// What says that a conversation was read.
@@ -47,7 +49,9 @@ impl Home {
         let settings = Settings::parse(&config).unwrap();
         let world = World::new(plan.agents, &settings).await;
         let client = Client::local(world.engine.clone(), Caller::user(ROOT, Some(TENANT)));
-        for (name, llm) in [(LONG, "rehearsal:manual"), (SHORT, "rehearsal:manual"), (FAST, "lab:fast")] {
+        for (name, llm) in
+            [(LONG, "rehearsal:manual"), (SHORT, "rehearsal:manual"), (FAST, "lab:fast"), (NEW, "rehearsal:manual")]
+        {
             let body = AgentCreate { name: Some(name.into()), llm: Some(llm.into()), ..AgentCreate::default() };
             client
                 .call::<CreateAgent>(Request { path: OptionalNamePath::default(), query: NoQuery, body })
@@ -82,6 +86,8 @@ impl Home {
 
     /// The workbench with the chat with an agent on screen.
     pub fn chat(&self, agent: &str) -> Screen {
+        // What was typed before the last one was ended would come back.
+        let _ = std::fs::remove_dir_all(self.path().join("unsaved"));
         let screen = self.open();
         screen.answer("/", "the filter", |screen| screen.contents().contains("Esc close"));
         screen.answer(agent, "the agent", |screen| screen.contents().contains(&format!("›{agent}")));

@@ -3,7 +3,7 @@
 //! `scripts/bench --peers` lays it into a folder: `run` starts it without a network, `home` is its home, `about` names it.
 
 use super::Plan;
-use super::home::{FAST, Home};
+use super::home::{Home, NEW};
 use super::keys::{letters, paste_one};
 use super::report::{Report, Unit, median, quantile};
 use super::rest::{QUIET, still};
@@ -36,7 +36,7 @@ pub fn beside(folder: &Path, home: &Home, plan: &Plan, report: &mut Report) {
         ours.began(&home.open());
         theirs.began(&open(folder));
     }
-    ours.use_(&home.chat(FAST), plan);
+    ours.use_(&home.chat(NEW), plan);
     theirs.use_(&open(folder), plan);
     report.beside("astudio", about.trim(), ours.rows(), theirs.rows());
 }
