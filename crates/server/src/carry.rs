@@ -38,7 +38,7 @@ pub async fn carry(
     let route_tenant = path.remove("tenant");
     let caller = shared.caller(&headers, route_tenant).await?;
     let query = request::query(&parts.uri);
-    let bytes = request::body(entry.meta.method, &headers, body, &shared.settings).await?;
+    let bytes = request::body(entry.meta.method, &headers, body, shared).await?;
     let key = headers.get(IDEMPOTENCY_KEY).filter(|_| entry.meta.method != Method::Get);
     let named = match (key, &caller.sign_in) {
         (Some(_), _) if is_stream(entry) => {
@@ -57,6 +57,10 @@ pub async fn carry(
     };
     let body = if bytes.is_empty() { Raw::Absent } else { Raw::Bytes(bytes.into()) };
     let request = WireRequest { path, query, body };
+    // An answer that is kept is for whoever may still ask for it.
+    if named.is_some() {
+        shared.engine.admit(caller.clone(), &entry.meta.gates, entry.meta.effect).await?;
+    }
     let Some(named) = named else {
         return call(shared, entry, caller, request, &headers).await;
     };

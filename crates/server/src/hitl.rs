@@ -27,7 +27,7 @@ async fn respond(State(shared): State<Arc<Shared>>, request: Request) -> Respons
 async fn responded(shared: &Arc<Shared>, request: Request) -> Result<Response> {
     let (parts, body) = request.into_parts();
     let caller = shared.caller(&parts.headers, None).await?;
-    let bytes = request::body(Method::Post, &parts.headers, body, &shared.settings).await?;
+    let bytes = request::body(Method::Post, &parts.headers, body, shared).await?;
     let body = json::parse(&bytes)
         .map_err(|fault| StudioError::new(Code::InvalidJson, 400, format!("The body is {fault}.")))?;
     let id = body["interaction_id"].as_str().filter(|id| !id.is_empty());

@@ -8,6 +8,7 @@
 mod agui;
 mod answer;
 mod ask;
+mod busy;
 mod carry;
 mod conditional;
 mod first;

@@ -1,18 +1,22 @@
 //! The accept loop: connections, TLS, bounded waiting, and a stop that lets open requests end.
 
+use crate::busy::{self, Busy};
 use crate::first::First;
 use crate::router::Server;
 use crate::{ServerSettings, meta};
 use axum::Router;
+use axum::body::Body;
+use axum::response::Response;
 use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, IF_MATCH, IF_NONE_MATCH};
 use http::{HeaderName, HeaderValue, Method};
+use hyper::body::Incoming;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto::Builder;
 use hyper_util::server::graceful::GracefulShutdown;
-use hyper_util::service::TowerToHyperService;
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use socket2::{SockRef, TcpKeepalive};
+use std::convert::Infallible;
 use std::future::Future;
 use std::io;
 use std::net::SocketAddr;
@@ -22,6 +26,7 @@ use std::time::Duration;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 use tokio_rustls::TlsAcceptor;
+use tower::ServiceExt as _;
 use tower_http::compression::CompressionLayer;
 use tower_http::cors::CorsLayer;
 
@@ -130,21 +135,28 @@ impl Listening {
             let head = Duration::from_secs(settings.header_seconds);
             tokio::spawn(async move {
                 let _held = (permit, open);
-                let service = TowerToHyperService::new(app);
+                let busy = Busy::default();
+                let service = counting(app, busy.clone());
                 // What a peer does wrong on its line is no fault of ours.
-                let _ = match tls {
-                    None => {
-                        let io = TokioIo::new(First::within(head, stream));
-                        watcher.watch(builder.serve_connection(io, service).into_owned()).await
-                    }
-                    Some(tls) => match tokio::time::timeout(head, tls.accept(stream)).await {
-                        Ok(Ok(stream)) => {
+                let served = async {
+                    match tls {
+                        None => {
                             let io = TokioIo::new(First::within(head, stream));
                             watcher.watch(builder.serve_connection(io, service).into_owned()).await
                         }
-                        _ => Ok(()),
-                    },
+                        Some(tls) => match tokio::time::timeout(head, tls.accept(stream)).await {
+                            Ok(Ok(stream)) => {
+                                let io = TokioIo::new(First::within(head, stream));
+                                watcher.watch(builder.serve_connection(io, service).into_owned()).await
+                            }
+                            _ => Ok(()),
+                        },
+                    }
                 };
+                tokio::select! {
+                    _ = served => {}
+                    () = busy.idle(GONE_AFTER) => {}
+                }
             });
         }
         drop(listener);
@@ -157,6 +169,22 @@ impl Listening {
             beside.abort();
         }
     }
+}
+
+/// The application, with what is open on its connection counted.
+fn counting(
+    app: Router,
+    busy: Busy,
+) -> impl hyper::service::Service<
+    hyper::Request<Incoming>,
+    Response = Response,
+    Error = Infallible,
+    Future = impl Future<Output = Result<Response, Infallible>> + Send,
+> + Clone {
+    hyper::service::service_fn(move |request: hyper::Request<Incoming>| {
+        let (app, open) = (app.clone(), busy.enter());
+        async move { Ok(app.oneshot(request.map(Body::new)).await?.map(|body| busy::counted(body, open))) }
+    })
 }
 
 fn builder(settings: &ServerSettings) -> Builder<TokioExecutor> {

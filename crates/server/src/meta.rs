@@ -6,7 +6,8 @@ use axum::Router;
 use axum::extract::State;
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::get;
-use contract::{Code, StudioError};
+use contract::ops::me::GetMe;
+use contract::{Code, Operation as _, StudioError};
 use http::header::CONTENT_TYPE;
 use http::{HeaderMap, Method};
 use serde_json::json;
@@ -54,7 +55,11 @@ async fn ready(State(shared): State<Arc<Shared>>) -> Response {
 }
 
 async fn signed_metrics(State(shared): State<Arc<Shared>>, headers: HeaderMap) -> Response {
-    match shared.caller(&headers, None).await {
+    let let_in = async {
+        let caller = shared.caller(&headers, None).await?;
+        shared.engine.admit(caller, &GetMe::GATES, GetMe::EFFECT).await
+    };
+    match let_in.await {
         Ok(_) => metrics(State(shared)).await,
         Err(error) => answer::refusal(&error),
     }

@@ -1,6 +1,7 @@
 //! From an HTTP request to a request of the contract.
 
 use crate::ServerSettings;
+use crate::shared::Shared;
 use axum::body::Body;
 use bytes::Bytes;
 use contract::wire::Method;
@@ -9,6 +10,16 @@ use http::HeaderMap;
 use http::header::{CONTENT_LENGTH, CONTENT_TYPE};
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use std::time::Duration;
+use tokio::sync::Semaphore;
+
+const KIB: u64 = 1024;
+/// Kibibytes of bodies that may arrive at a time.
+const ROOM_KIB: usize = 64 * 1024;
+
+/// Room for the bodies that arrive at a time.
+pub fn room() -> Semaphore {
+    Semaphore::new(ROOM_KIB)
+}
 
 /// The pairs of a query, in their order.
 pub fn query(uri: &http::Uri) -> Vec<(String, String)> {
@@ -21,7 +32,17 @@ pub fn query(uri: &http::Uri) -> Vec<(String, String)> {
 /// # Errors
 /// 413 for one that is too long, 415 for one that does not claim to be JSON, 400 for one that breaks off, 408 for one that
 /// does not come.
-pub async fn body(method: Method, headers: &HeaderMap, body: Body, settings: &ServerSettings) -> Result<Bytes> {
+pub async fn body(method: Method, headers: &HeaderMap, body: Body, shared: &Shared) -> Result<Bytes> {
+    read(method, headers, body, &shared.settings, &shared.bodies).await
+}
+
+async fn read(
+    method: Method,
+    headers: &HeaderMap,
+    body: Body,
+    settings: &ServerSettings,
+    room: &Semaphore,
+) -> Result<Bytes> {
     if matches!(method, Method::Get | Method::Delete) {
         return Ok(Bytes::new());
     }
@@ -37,8 +58,15 @@ pub async fn body(method: Method, headers: &HeaderMap, body: Body, settings: &Se
     if announced.is_some_and(|length| length > most as u64) {
         return Err(too_long());
     }
-    let read = tokio::time::timeout(Duration::from_secs(settings.body_seconds), Limited::new(body, most).collect());
-    let bytes = match read.await {
+    let time = Duration::from_secs(settings.body_seconds);
+    // Room for all that may come is taken first: many long bodies at once wait for each other, and do not fill the memory.
+    let wanted = announced.unwrap_or(most as u64).div_ceil(KIB).min(ROOM_KIB as u64);
+    let room = tokio::time::timeout(time, room.acquire_many(u32::try_from(wanted).unwrap_or(u32::MAX))).await;
+    let Ok(Ok(_held)) = room else {
+        let message = "Too many long bodies arrive at once. Try again later.";
+        return Err(StudioError::new(Code::Unavailable, 503, message));
+    };
+    let bytes = match tokio::time::timeout(time, Limited::new(body, most).collect()).await {
         Ok(Ok(collected)) => collected.to_bytes(),
         Ok(Err(error)) if error.is::<LengthLimitError>() => return Err(too_long()),
         Ok(Err(_)) => return Err(StudioError::invalid_request("The body broke off. Send it again, whole.")),
@@ -86,7 +114,14 @@ mod tests {
 
     async fn read(method: Method, headers: &HeaderMap, sent: &str) -> Result<Bytes> {
         let settings = ServerSettings { body_bytes: 10, ..ServerSettings::default() };
-        body(method, headers, Body::from(sent.to_owned()), &settings).await
+        super::read(method, headers, Body::from(sent.to_owned()), &settings, &room()).await
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn bodies_wait_for_room() {
+        let (settings, full) = (ServerSettings::default(), Semaphore::new(0));
+        let refused = super::read(Method::Post, &HeaderMap::new(), Body::from("{}"), &settings, &full).await;
+        assert_eq!(refused.unwrap_err().status, 503);
     }
 
     #[tokio::test]

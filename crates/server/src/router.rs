@@ -53,6 +53,7 @@ impl Server {
             metrics: Metrics::default(),
             repeats: Repeats::default(),
             lists: crate::lists::lists(),
+            bodies: request::room(),
             engine,
             sign_in,
             settings,

@@ -13,7 +13,7 @@ use http::HeaderMap;
 use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::sync::watch;
+use tokio::sync::{Semaphore, watch};
 
 /// What all handlers share.
 pub struct Shared {
@@ -27,6 +27,7 @@ pub struct Shared {
     pub(crate) metrics: Metrics,
     pub(crate) repeats: Repeats,
     pub(crate) lists: Lists,
+    pub(crate) bodies: Semaphore,
     pub(crate) stopping: watch::Receiver<bool>,
 }
 

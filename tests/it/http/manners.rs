@@ -153,6 +153,23 @@ fn a_request_that_is_sent_again_is_done_once() {
 }
 
 #[test]
+fn nothing_that_is_kept_is_told_to_who_is_not_let_in_any_more() {
+    let desk = Desk::new();
+    let web = Web::start(&desk, &[]);
+    let olga = token(&desk, "olga", &[]);
+    let create = || {
+        let sent = web.request(Method::POST, "/agents", &olga).header("idempotency-key", "k-1");
+        web.send(sent.json(&json!({ "name": "hers", "llm": "rehearsal:greeter" })))
+    };
+    create().ok(201);
+    desk.done(&["--as", "ada@demo", "members", "set", "olga", "--role", "viewer"]);
+    create().refused(403, "authoring_denied");
+    desk.done(&["--as", "ada@demo", "users", "edit", "olga", "--active", "false"]);
+    create().refused(401, "unauthorized");
+    web.send(web.anywhere(Method::GET, "/metrics").bearer_auth(&olga)).refused(401, "unauthorized");
+}
+
+#[test]
 fn one_who_asks_too_much_is_told_when_to_come_back() {
     let desk = Desk::with("[server]\nrequests_per_second = 1\nburst = 5\n");
     let web = Web::start(&desk, &[]);
