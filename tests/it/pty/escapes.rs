@@ -1,7 +1,7 @@
 //! Text of others that holds control bytes, in every field that is shown: none of it reaches the terminal. What the program sends is
 //! read byte by byte, and only what it writes itself is let through.
 
-use super::screen::{DELIBERATE_MS, Screen};
+use super::screen::{DELIBERATE_MS, Opening, Screen};
 use crate::binary::{Desk, line};
 use fakes::{Answer, Fake, Protocol};
 use serde_json::json;
@@ -233,6 +233,31 @@ fn no_names_and_no_faults_control_the_terminal() {
         .key("esc")
         .pause(120);
     screen.key("alt-5").see("follow").pause(200);
+    leave(screen);
+}
+
+#[test]
+fn no_row_of_the_journal_controls_the_terminal() {
+    let desk = Desk::new();
+    // What an argument cannot hold is not sent: bytes of zero end one.
+    let evil = evil().replace('\0', "");
+    for (n, name) in
+        [evil.clone(), format!("x\u{1b}]0;title\u{7}{}", &evil.chars().take(40).collect::<String>())].iter().enumerate()
+    {
+        let id = format!("odd-{n}");
+        // Whether or not such a name is taken, what is shown of it is harmless.
+        let _ = desk.json(&["--as", "ada@demo", "users", "create", &id, "--name", name]);
+        let _ = desk.json(&["--as", "ada@demo", "tokens", "create", name]);
+    }
+    let asking = desk.start(&["ask", "orders-desk", "cancel order 1007", "--no-wait"]);
+    asking.end();
+    let id = desk.wait_pending(1).remove(0);
+    desk.done(&["approvals", "reject", &id, "--reason", &evil]);
+    let mut screen = Opening::new(&desk.home(), 120, 40).env("ASTUDIO_AS", "ada@demo").open();
+    screen.see("NAME ↑").key("alt-4").see("approval.rejected");
+    for _ in 0..12 {
+        screen.key("enter").pause(60).key("enter").pause(30).key("down").pause(30);
+    }
     leave(screen);
 }
 
