@@ -6,8 +6,8 @@ use super::connection::Connection;
 use super::events::Open;
 use super::exchange::Sending;
 use super::{Proxy, refusal};
-use contract::Operation as _;
 use contract::ops::events::WatchChanges;
+use contract::{Code, Operation as _};
 use futures_util::stream::{self, BoxStream, StreamExt as _};
 use std::time::Duration;
 use tokio::time::{Instant, sleep};
@@ -86,6 +86,13 @@ impl Listening {
                 self.again.reset();
                 sleep(LOOK).await;
                 true
+            }
+            // A refused sign-in, an answer of something else: the line is not at fault, and trying often would not help.
+            Err(error) if error.code != Code::Unavailable => {
+                tracing::debug!(code = %error.code, "changes cannot be listened for");
+                self.broken = true;
+                sleep(LOOK).await;
+                false
             }
             Err(error) => {
                 tracing::debug!(error = error.message, "the server cannot be reached");

@@ -146,7 +146,8 @@ impl Line {
     pub async fn exchange(&self, sending: &Sending, patience: Duration) -> Result<Answer> {
         let mut refused = None;
         loop {
-            let token = self.sign_in.token(refused.as_ref(), async |login| self.login(login, patience).await).await?;
+            let sign_in = async |login, left| self.login(login, left).await;
+            let token = self.sign_in.token(refused.as_ref(), patience, sign_in).await?;
             let answer = self.tries(sending, token.as_ref(), patience).await?;
             let unauthorized = matches!(&answer, Answer::Whole(whole) if whole.status == 401);
             if unauthorized && refused.is_none() && self.sign_in.can_renew() && token.is_some() {
@@ -166,6 +167,12 @@ impl Line {
         let (status, success) = (whole.status, whole.is_success());
         match whole.json().filter(|_| success) {
             Some(answer) => Ok(answer),
+            // That it is too much or too early says nothing of the user and the password.
+            None if matches!(status, 408 | 425 | 429) => Err(StudioError::new(
+                Code::RateLimited,
+                429,
+                format!("The sign-in was put off with {status}. Wait a while, then try again."),
+            )),
             None if (400..500).contains(&status) => Err(StudioError::new(
                 Code::Unauthorized,
                 401,

@@ -10,6 +10,7 @@ mod changes;
 mod connection;
 mod events;
 mod exchange;
+mod joint;
 mod original;
 mod sign_in;
 mod speech;
@@ -36,10 +37,11 @@ use contract::{Operation, Result, StudioError};
 use events::{Kind, follow};
 use exchange::{Line, Repeat, Sending};
 use futures_util::stream::BoxStream;
+use joint::Joint;
 use sign_in::SignIn;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use tokio::sync::{OnceCell, watch};
+use tokio::sync::watch;
 use uuid::Uuid;
 
 /// A server, and who speaks to it.
@@ -71,7 +73,7 @@ pub struct Proxy(Arc<Shared>);
 #[derive(Debug)]
 struct Shared {
     line: Arc<Line>,
-    dialect: OnceCell<Dialect>,
+    dialect: Joint<Dialect>,
     /// What is kept of a server that speaks the other dialect.
     original: Original,
 }
@@ -85,7 +87,7 @@ impl Proxy {
         let Server { url, prefix, tenant, credential, pace } = server;
         let address = Address::read(&url, prefix.as_deref(), tenant.as_deref())?;
         let line = Arc::new(Line::new(address, SignIn::new(credential)?, pace)?);
-        Ok(Self(Arc::new(Shared { line, dialect: OnceCell::new(), original: Original::default() })))
+        Ok(Self(Arc::new(Shared { line, dialect: Joint::new(), original: Original::default() })))
     }
 
     /// Host and port, for people.
@@ -157,10 +159,10 @@ impl Proxy {
 
     /// What the server speaks; asked once.
     async fn dialect(&self) -> Result<Dialect> {
-        let ask = async || {
-            let line = &self.0.line;
+        let line = &self.0.line;
+        let ask = async |left| {
             let sending = Sending::get(line.address.at(GetMe::ROUTES[0], &[]));
-            match line.exchange(&sending, line.pace.patience).await? {
+            match line.exchange(&sending, left).await? {
                 Answer::Whole(whole) => Dialect::of(whole),
                 Answer::Stream(_) => Err(StudioError::new(
                     contract::Code::InternalError,
@@ -169,7 +171,7 @@ impl Proxy {
                 )),
             }
         };
-        self.0.dialect.get_or_try_init(ask).await.copied()
+        self.0.dialect.get(line.pace.patience, |_| true, |_| false, ask).await
     }
 }
 

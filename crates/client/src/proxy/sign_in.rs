@@ -1,10 +1,11 @@
 //! Who speaks: the token that goes with each request, given or signed in for.
 
+use super::joint::Joint;
 use contract::{Code, Result, StudioError};
 use reqwest::Url;
 use serde_json::{Value, json};
+use std::time::Duration;
 use text::Secret;
-use tokio::sync::Mutex;
 
 /// What a proxy signs in with.
 #[derive(Clone, Debug)]
@@ -31,8 +32,8 @@ const NAMES: [&str; 5] = ["token", "access_token", "accessToken", "jwt", "id_tok
 #[derive(Debug)]
 pub(super) struct SignIn {
     credential: Credential,
-    /// The token of a login; none before the first.
-    fresh: Mutex<Option<Secret>>,
+    /// The token of a login.
+    fresh: Joint<Secret>,
 }
 
 /// A login as it is sent.
@@ -49,7 +50,7 @@ impl SignIn {
     /// # Errors
     /// The address of the login is none.
     pub fn new(credential: Credential) -> Result<Self> {
-        let sign_in = Self { credential, fresh: Mutex::new(None) };
+        let sign_in = Self { credential, fresh: Joint::new() };
         sign_in.login().transpose()?;
         Ok(sign_in)
     }
@@ -68,39 +69,43 @@ impl SignIn {
         })
     }
 
-    /// The token to send. `send` signs in where that is needed; requests at the same time wait for one of them. A token that
-    /// the server has refused is not used again.
+    /// The token to send. `send` signs in where that is needed, in the time that is left of the patience; requests at the same
+    /// time wait for one of them. A token that the server has refused is not used again, and neither is a login: the same
+    /// words would be refused again, and a server may close the account of somebody who says the wrong ones often.
     ///
     /// # Errors
     /// The login was refused, or could not be sent.
     pub async fn token(
         &self,
         refused: Option<&Secret>,
-        send: impl AsyncFnOnce(Login) -> Result<Value>,
+        patience: Duration,
+        send: impl AsyncFnOnce(Login, Duration) -> Result<Value>,
     ) -> Result<Option<Secret>> {
         let login = match &self.credential {
             Credential::Nobody => return Ok(None),
             Credential::Token(token) => return Ok(Some(token.clone())),
             Credential::Login { .. } => self.login(),
         };
-        let mut fresh = self.fresh.lock().await;
-        let stands = |token: &&Secret| refused.is_none_or(|refused| refused.expose() != token.expose());
-        if let Some(token) = fresh.as_ref().filter(stands) {
-            return Ok(Some(token.clone()));
-        }
         let Some(login) = login.transpose()? else { return Ok(None) };
-        *fresh = None;
-        let token = found(&send(login).await?).ok_or_else(|| {
-            StudioError::new(Code::Unauthorized, 401, "The sign-in was answered without a token. Check `login_url`.")
-        })?;
-        *fresh = Some(token.clone());
-        Ok(Some(token))
+        let stands = |token: &Secret| refused.is_none_or(|refused| refused.expose() != token.expose());
+        let sign_in = async |left| {
+            found(&send(login, left).await?).ok_or_else(|| {
+                let message = "The sign-in was answered without a token. Check `login_url`.";
+                StudioError::new(Code::Unauthorized, 401, message)
+            })
+        };
+        self.fresh.get(patience, stands, refuses, sign_in).await.map(Some)
     }
 
     /// Whether another token can be had when one is refused.
     pub fn can_renew(&self) -> bool {
         matches!(self.credential, Credential::Login { .. })
     }
+}
+
+/// Whether a login that failed so fails so every time.
+fn refuses(error: &StudioError) -> bool {
+    matches!(error.code, Code::Unauthorized | Code::InvalidConfig)
 }
 
 /// The token in the answer of a login, at its top or one level down.

@@ -203,3 +203,14 @@ async fn without_a_token_nobody_speaks() {
     let error = get(&client, "a").await.unwrap_err();
     assert!(error.code == Code::InvalidConfig && !error.message.contains("a\nb"), "{error}");
 }
+
+#[tokio::test]
+async fn many_who_wait_for_a_server_that_is_away_give_up_together() {
+    let fake = Fake::raw(|_, _| vec![Do::Close]).await;
+    let pace = crate::Pace { patience: Duration::from_millis(600), ..server(String::new()).pace };
+    let client = Client::proxy(Proxy::new(Server { pace, ..server(fake.url()) }).unwrap());
+    let began = Instant::now();
+    let all = futures_util::future::join_all((0..6).map(|_| get(&client, "a"))).await;
+    assert!(all.into_iter().all(|got| got.is_err_and(|error| error.code == Code::Unavailable)));
+    assert!(began.elapsed() < Duration::from_millis(1_500), "{:?}", began.elapsed());
+}

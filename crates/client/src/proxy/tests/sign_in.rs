@@ -2,17 +2,23 @@
 
 use super::fake::{Asked, Do, Fake, answer, json, me};
 use super::{get, server};
-use crate::{Client, Credential, Proxy, Server};
+use crate::{Client, Connection, Credential, Proxy, Server};
 use contract::Code;
+use futures_util::StreamExt as _;
+use std::time::Duration;
 use text::Secret;
 
 const REFUSED: &str = r#"{"message":"Sign in.","code":"unauthorized","details":null}"#;
 const FOUND: &str = r#"{"name":"a"}"#;
 
-fn client(fake: &Fake, login: &Fake) -> Client {
+fn proxy(fake: &Fake, login: &Fake) -> Proxy {
     let url = format!("{}/login", login.url());
     let credential = Credential::Login { url, user: "ann".into(), password: Secret::new("geheim".into()) };
-    Client::proxy(Proxy::new(Server { credential, ..server(fake.url()) }).unwrap())
+    Proxy::new(Server { credential, ..server(fake.url()) }).unwrap()
+}
+
+fn client(fake: &Fake, login: &Fake) -> Client {
+    Client::proxy(proxy(fake, login))
 }
 
 fn only(token: &'static str) -> impl Fn(&Asked, usize) -> Vec<Do> {
@@ -62,4 +68,33 @@ async fn a_refused_login_says_so_without_the_password() {
         assert_eq!(login.asked().len(), 1);
     }
     assert!(fake.asked().is_empty());
+}
+
+#[tokio::test]
+async fn a_refused_login_is_not_sent_again() {
+    let fake = Fake::raw(only("t0")).await;
+    let login = Fake::raw(|_, _| answer(401, "text/plain", "", "wrong")).await;
+    let proxy = proxy(&fake, &login);
+    let client = Client::proxy(proxy.clone());
+    for _ in 0..3 {
+        let error = get(&client, "a").await.unwrap_err();
+        assert!(error.code == Code::Unauthorized && error.message.contains("401"), "{error}");
+    }
+    let (standing, mut changes) = (proxy.connection(), proxy.changes());
+    assert!(tokio::time::timeout(Duration::from_millis(1_500), changes.next()).await.is_err());
+    assert_eq!(*standing.borrow(), Connection::Connected, "the line is not at fault");
+    assert_eq!(login.asked().len(), 1);
+}
+
+#[tokio::test]
+async fn a_login_that_is_put_off_is_sent_later() {
+    let fake = Fake::raw(only("t1")).await;
+    let login = Fake::raw(|_, n| match n {
+        0 => answer(429, "text/plain", "", "slowly"),
+        n => answer(200, "application/json", "", &format!(r#"{{"token":"t{n}"}}"#)),
+    })
+    .await;
+    let client = client(&fake, &login);
+    assert_eq!(get(&client, "a").await.unwrap_err().code, Code::RateLimited);
+    assert!(get(&client, "a").await.is_ok());
 }
