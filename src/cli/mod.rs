@@ -13,6 +13,7 @@ pub mod coverage;
 mod ctx;
 mod demo;
 mod doctor;
+mod everyday;
 pub mod exit;
 mod keys;
 mod me;
@@ -38,6 +39,7 @@ use clap::error::ErrorKind;
 use client::{Client, Proxy};
 use contract::{Code, StudioError};
 use ctx::{Bare, Ctx, Reach};
+use everyday::Everyday;
 use exit::{Exit, Failure, Outcome, exit_of};
 use output::Output;
 use std::path::PathBuf;
@@ -139,45 +141,10 @@ fn secret(text: &str) -> std::result::Result<text::Secret, std::convert::Infalli
 /// The commands.
 #[derive(Debug, clap::Subcommand)]
 enum Command {
-    /// List, read, create, change and delete agents
-    #[command(subcommand)]
-    Agents(agents::Command),
     /// Ask an agent, and watch it work
     Ask(ask::AskArgs),
-    /// See and decide what waits for a person
-    #[command(subcommand)]
-    Approvals(approvals::Command),
-    /// Your test sessions with agents
-    #[command(subcommand)]
-    Sessions(sessions::Sessions),
-    /// Turns: where they stand, watch, resume, stop, settle
-    #[command(subcommand)]
-    Turns(sessions::Turns),
-    /// Tools that agents can use
-    #[command(subcommand)]
-    Tools(tools::Command),
-    /// Read a catalogue: what agents can be made of
-    Catalog(tools::CatalogArgs),
-    /// Your provider keys
-    #[command(subcommand)]
-    Keys(keys::Command),
-    /// Who you are here and what you may do
-    Me,
-    /// Your personal tokens
-    #[command(subcommand)]
-    Tokens(tokens::Command),
-    /// Tenants of this installation
-    #[command(subcommand)]
-    Tenants(people::Tenants),
-    /// Users of your tenant
-    #[command(subcommand)]
-    Users(people::Users),
-    /// Roles and groups in your tenant
-    #[command(subcommand)]
-    Members(people::Members),
-    /// The journal of what happened
-    #[command(subcommand)]
-    Audit(audit::Command),
+    #[command(flatten)]
+    Everyday(Everyday),
     /// Fill this home with agents to play with
     Demo(demo::DemoArgs),
     /// Serve this home over HTTP
@@ -350,20 +317,8 @@ async fn dispatch(bare: Bare, again: String, command: Option<Command>, face: Fac
 async fn act(ctx: &Ctx, command: Option<Command>, places: &Places, settings: &Settings, face: Face) -> Outcome {
     let Some(command) = command else { return open(ctx, ctx.client.clone(), places, settings, face).await };
     match command {
-        Command::Agents(command) => agents::run(ctx, command).await,
         Command::Ask(args) => ask::run(ctx, args).await,
-        Command::Approvals(command) => approvals::run(ctx, command).await,
-        Command::Sessions(command) => sessions::sessions(ctx, command).await,
-        Command::Turns(command) => sessions::turns(ctx, command).await,
-        Command::Tools(command) => tools::run(ctx, command).await,
-        Command::Catalog(args) => tools::catalog(ctx, args).await,
-        Command::Keys(command) => keys::run(ctx, command).await,
-        Command::Me => me::run(ctx).await,
-        Command::Tokens(command) => tokens::run(ctx, command).await,
-        Command::Tenants(command) => people::tenants(ctx, command).await,
-        Command::Users(command) => people::users(ctx, command).await,
-        Command::Members(command) => people::members(ctx, command).await,
-        Command::Audit(command) => audit::run(ctx, command).await,
+        Command::Everyday(command) => command.run(ctx).await,
         Command::Demo(args) => {
             let client = demo::run(ctx, args).await?;
             open(ctx, client, places, settings, face).await
@@ -419,7 +374,8 @@ fn again(global: &Global) -> String {
     let mut push = |flag: &str, value: &str| {
         command.push_str(&format!(" {flag} {}", shell_word(value)));
     };
-    if let Some(home) = &global.home {
+    // A server is reached from any home.
+    if let Some(home) = global.home.as_ref().filter(|_| global.server.is_none()) {
         push("--home", &home.to_string_lossy());
     }
     if let Some(config) = &global.config {

@@ -119,6 +119,11 @@ impl<'a> Watcher<'a> {
 }
 
 impl Watcher<'_> {
+    /// Id of the turn, once it is known.
+    pub fn turn(&self) -> Option<&str> {
+        self.turn.as_deref()
+    }
+
     /// Tells what was seen.
     pub async fn see(&mut self, seen: Watched) -> Result<(), Failure> {
         match seen {

@@ -12,11 +12,25 @@ use std::time::{Duration, Instant};
 use store::repo::{approvals, turns};
 use tokio::sync::broadcast;
 
+/// Pieces that are kept for a watcher who is late. Each driven turn has room for all of them from its start, so there are few,
+/// and a piece is small; what a watcher misses comes whole with the model's reply.
+const PIECES: usize = 512;
+
 /// A piece of text that is shown and not kept. `seq` is the place of the question it answers.
 #[derive(Clone, Debug)]
 pub(crate) struct Passing {
     seq: i64,
-    what: Watched,
+    text: String,
+    is_reasoning: bool,
+}
+
+impl Passing {
+    fn seen(self) -> Watched {
+        match self.is_reasoning {
+            true => Watched::Reasoning { text: self.text },
+            false => Watched::Text { text: self.text },
+        }
+    }
 }
 
 /// Who drives and who watches which turn in this process.
@@ -36,7 +50,7 @@ impl Watchers {
         map.retain(|id, channel| {
             channel.driven || channel.failure.is_some() || channel.sender.receiver_count() > 0 || id == turn
         });
-        let new = || Channel { driven: false, failure: None, sender: broadcast::channel(4096).0 };
+        let new = || Channel { driven: false, failure: None, sender: broadcast::channel(PIECES).0 };
         act(map.entry(turn.to_owned()).or_insert_with(new))
     }
 
@@ -88,11 +102,11 @@ impl Live {
 
     pub fn text(&self, seq: i64, text: String) {
         // Nobody watching is fine.
-        let _ = self.0.sender.send(Passing { seq, what: Watched::Text { text } });
+        let _ = self.0.sender.send(Passing { seq, text, is_reasoning: false });
     }
 
     pub fn reasoning(&self, seq: i64, text: String) {
-        let _ = self.0.sender.send(Passing { seq, what: Watched::Reasoning { text } });
+        let _ = self.0.sender.send(Passing { seq, text, is_reasoning: true });
     }
 }
 
@@ -180,7 +194,7 @@ impl Watching {
     /// Shows a piece at once when its question has been told, else keeps it until then.
     fn pass(&mut self, passing: Passing) {
         if passing.seq == self.last {
-            self.ready.push_back((None, passing.what));
+            self.ready.push_back((None, passing.seen()));
         } else if passing.seq > self.last {
             self.held.push_back(passing);
         }
@@ -208,7 +222,7 @@ impl Watching {
             // Pieces come before the entry that ends their question.
             while self.held.front().is_some_and(|p| p.seq < entry.seq) {
                 if let Some(passing) = self.held.pop_front() {
-                    self.ready.push_back((None, passing.what));
+                    self.ready.push_back((None, passing.seen()));
                 }
             }
             self.last = entry.seq;
@@ -218,7 +232,7 @@ impl Watching {
         }
         while self.held.front().is_some_and(|p| p.seq <= self.last) {
             if let Some(passing) = self.held.pop_front() {
-                self.ready.push_back((None, passing.what));
+                self.ready.push_back((None, passing.seen()));
             }
         }
         let Some(row) = row else {

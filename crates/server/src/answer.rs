@@ -48,3 +48,8 @@ pub fn method_not_allowed(method: &http::Method, allowed: &str) -> Response {
     }
     response
 }
+
+/// An id as a header; ids are visible ASCII.
+pub fn id(id: &str) -> HeaderValue {
+    HeaderValue::from_str(id).unwrap_or(HeaderValue::from_static("none"))
+}

@@ -1,7 +1,7 @@
 //! How one request of an operation is carried out: who calls, what is sent, whether it was sent before, and what comes back.
 
 use crate::conditional::{self, Read};
-use crate::repeat::{Kept, Named};
+use crate::repeat::{BOOT, BOOT_ID, Kept, Named};
 use crate::shared::{Shared, owner};
 use crate::{answer, ask, request, sse};
 use axum::body::Body;
@@ -57,6 +57,13 @@ pub async fn carry(
     };
     let body = if bytes.is_empty() { Raw::Absent } else { Raw::Bytes(bytes.into()) };
     let request = WireRequest { path, query, body };
+    if named.is_some() && headers.get(&BOOT).is_some_and(|boot| *boot != *BOOT_ID) {
+        return Err(StudioError::new(
+            Code::Unavailable,
+            503,
+            "The server was restarted since this was first sent. Whether it was done is not known: look before you do it again.",
+        ));
+    }
     // An answer that is kept is for whoever may still ask for it.
     if named.is_some() {
         shared.engine.admit(caller.clone(), &entry.meta.gates, entry.meta.effect).await?;

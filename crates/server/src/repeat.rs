@@ -1,19 +1,24 @@
 //! Requests that are sent again with the same `Idempotency-Key` are done once.
 //!
 //! A client whose line broke cannot know whether its write was done. It sends the write again under the same key, and gets
-//! the answer of the first. The answers live in memory: after a restart of the server a repeat counts as new, and then
-//! versions and names keep most writes from being done twice.
+//! the answer of the first. The answers live in memory and end with the process: a client that names the run it first sent to
+//! is refused by another one, and looks. One that names none is taken for new, and versions and names keep most writes from being
+//! done twice.
 
 use bytes::Bytes;
 use contract::{Code, Result, StudioError};
-use http::HeaderMap;
+use http::{HeaderMap, HeaderName, HeaderValue};
 use sha2::{Digest as _, Sha256};
 use std::collections::{HashMap, VecDeque};
 use std::future::Future;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::sync::watch;
 
+/// Names this run of the process, in every answer. Keys end with it; a repeat that names another run is refused.
+pub const BOOT: HeaderName = HeaderName::from_static("x-astudio-boot");
+/// This run.
+pub static BOOT_ID: LazyLock<HeaderValue> = LazyLock::new(|| crate::answer::id(&contract::ids::record_id()));
 /// Longest key.
 const MOST_KEY: usize = 255;
 /// Answers kept of one credential.

@@ -3,7 +3,7 @@
 use crate::carry::carry;
 use crate::limits::Limits;
 use crate::metrics::Metrics;
-use crate::repeat::Repeats;
+use crate::repeat::{BOOT, BOOT_ID, Repeats};
 use crate::shared::Shared;
 use crate::sign_in::SignInSource;
 use crate::{ServerSettings, answer, hitl, meta, request};
@@ -23,7 +23,7 @@ use http::{HeaderMap, HeaderName, HeaderValue};
 use std::collections::{BTreeMap, BTreeSet};
 use std::future::Ready;
 use std::panic::AssertUnwindSafe;
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 use std::time::Instant;
 use tokio::sync::watch;
 
@@ -31,9 +31,6 @@ use tokio::sync::watch;
 const TOOLS_CATALOG: &str = "/api/v1/tools/catalog";
 /// The header by which a client knows this program.
 const VERSION: HeaderName = HeaderName::from_static("x-astudio-version");
-/// Names this run of the process. What is kept in memory only, such as the keys of repeats, ends with it.
-const BOOT: HeaderName = HeaderName::from_static("x-astudio-boot");
-static BOOT_ID: LazyLock<HeaderValue> = LazyLock::new(|| text_value(&contract::ids::record_id()));
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 const PREFER: HeaderName = HeaderName::from_static("prefer");
 
@@ -199,7 +196,7 @@ async fn identified(request: Request, next: Next) -> Response {
         .headers()
         .get(&REQUEST_ID)
         .filter(|id| (1..=64).contains(&id.len()) && id.as_bytes().iter().all(|byte| byte.is_ascii_graphic()));
-    let id = sent.cloned().unwrap_or_else(|| text_value(&contract::ids::log_id()));
+    let id = sent.cloned().unwrap_or_else(|| answer::id(&contract::ids::log_id()));
     let span = tracing::info_span!("request", id = id.to_str().unwrap_or_default());
     let mut response = tracing::Instrument::instrument(next.run(request), span).await;
     let headers = response.headers_mut();
@@ -208,9 +205,4 @@ async fn identified(request: Request, next: Next) -> Response {
     headers.insert(VERSION, HeaderValue::from_static(env!("CARGO_PKG_VERSION")));
     headers.insert("x-content-type-options", HeaderValue::from_static("nosniff"));
     response
-}
-
-/// An id as a header; ids are visible ASCII.
-fn text_value(id: &str) -> HeaderValue {
-    HeaderValue::from_str(id).unwrap_or(HeaderValue::from_static("none"))
 }

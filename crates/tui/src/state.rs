@@ -52,6 +52,8 @@ pub struct Ctx<'a> {
     pub size: (u16, u16),
     /// Who the caller is, once known.
     pub me: Option<&'a Me>,
+    /// Whether the engine is a server's, which goes on with turns by itself.
+    pub on_server: bool,
     /// The keys.
     pub keymap: &'a Keymap,
     /// What is to be done.
@@ -184,6 +186,7 @@ impl State {
             now: self.now,
             size: self.size,
             me: self.me.as_ref(),
+            on_server: self.profile.is_server(),
             keymap: &self.keymap,
             effects,
             open: &mut open,

@@ -6,8 +6,9 @@ mod question;
 mod talk;
 
 use super::ctx::{Ctx, Reach};
+use super::everyday::Everyday;
 use super::exit::{Exit, Failure, Outcome, usage};
-use super::{agents, approvals, audit, keys, me, people, sessions, tokens, tools};
+use super::{approvals, keys, sessions};
 use clap::Parser as _;
 use contract::ops::agents::GetAgent;
 use contract::ops::approvals::{ApprovalStatus, ApprovalsQuery, ListApprovals};
@@ -43,9 +44,6 @@ struct Line {
 
 #[derive(Debug, clap::Subcommand)]
 enum Command {
-    /// List, read, create, change and delete agents
-    #[command(subcommand)]
-    Agents(agents::Command),
     /// Talk with an agent
     Chat {
         /// The agent
@@ -72,40 +70,8 @@ enum Command {
         /// Its id
         id: String,
     },
-    /// See and decide what waits for a person
-    #[command(subcommand)]
-    Approvals(approvals::Command),
-    /// Your test sessions with agents
-    #[command(subcommand)]
-    Sessions(sessions::Sessions),
-    /// Turns: where they stand, watch, resume, stop, settle
-    #[command(subcommand)]
-    Turns(sessions::Turns),
-    /// Tools that agents can use
-    #[command(subcommand)]
-    Tools(tools::Command),
-    /// Read a catalogue: what agents can be made of
-    Catalog(tools::CatalogArgs),
-    /// Your provider keys
-    #[command(subcommand)]
-    Keys(keys::Command),
-    /// Who you are here and what you may do
-    Me,
-    /// Your personal tokens
-    #[command(subcommand)]
-    Tokens(tokens::Command),
-    /// Tenants of this installation
-    #[command(subcommand)]
-    Tenants(people::Tenants),
-    /// Users of your tenant
-    #[command(subcommand)]
-    Users(people::Users),
-    /// Roles and groups in your tenant
-    #[command(subcommand)]
-    Members(people::Members),
-    /// The journal of what happened
-    #[command(subcommand)]
-    Audit(audit::Command),
+    #[command(flatten)]
+    Everyday(Everyday),
     /// Leave
     #[command(alias = "exit")]
     Quit,
@@ -248,33 +214,23 @@ impl Plain<'_> {
                 return self.ask(agent, session, model, text.join(" ")).await;
             }
             Command::Answer { id }
-            | Command::Approvals(
+            | Command::Everyday(Everyday::Approvals(
                 approvals::Command::Approve { id, args: None } | approvals::Command::Reject { id, .. },
-            ) => {
+            )) => {
                 return self.answer(&id).await;
             }
-            Command::Approvals(approvals::Command::Approve { .. }) => {
+            Command::Everyday(Everyday::Approvals(approvals::Command::Approve { .. })) => {
                 return Err(usage("Other arguments are given outside: astudio approvals approve ID --args JSON"));
             }
-            Command::Turns(sessions::Turns::Watch { id, .. } | sessions::Turns::Resume { id, .. }) => {
+            Command::Everyday(Everyday::Turns(
+                sessions::Turns::Watch { id, .. } | sessions::Turns::Resume { id, .. },
+            )) => {
                 return Ok(self.follow(&id).await?.into());
             }
-            Command::Keys(keys::Command::Set { env: None, .. }) => {
+            Command::Everyday(Everyday::Keys(keys::Command::Set { env: None, .. })) => {
                 return Err(usage("A key would be shown while it is typed. Name a variable with --env."));
             }
-            Command::Agents(command) => agents::run(ctx, command).await?,
-            Command::Approvals(command) => approvals::run(ctx, command).await?,
-            Command::Sessions(command) => sessions::sessions(ctx, command).await?,
-            Command::Turns(command) => sessions::turns(ctx, command).await?,
-            Command::Tools(command) => tools::run(ctx, command).await?,
-            Command::Catalog(args) => tools::catalog(ctx, args).await?,
-            Command::Keys(command) => keys::run(ctx, command).await?,
-            Command::Me => me::run(ctx).await?,
-            Command::Tokens(command) => tokens::run(ctx, command).await?,
-            Command::Tenants(command) => people::tenants(ctx, command).await?,
-            Command::Users(command) => people::users(ctx, command).await?,
-            Command::Members(command) => people::members(ctx, command).await?,
-            Command::Audit(command) => audit::run(ctx, command).await?,
+            Command::Everyday(command) => command.run(ctx).await?,
         };
         Ok(Go::On)
     }

@@ -4,10 +4,10 @@ use super::Plain;
 use super::input::Typed;
 use super::question::{Question, Said};
 use crate::cli::exit::Failure;
-use crate::cli::watch::Watcher;
+use crate::cli::watch::{Watcher, finish};
 use contract::ops::common::{AfterQuery, IdPath};
 use contract::ops::turns::{ResumeTurn, TurnEvents};
-use contract::turn::Watched;
+use contract::turn::{TurnEvent, Watched};
 use contract::wire::{Events, NoBody, NoQuery};
 use futures_util::StreamExt as _;
 use std::collections::{BTreeSet, VecDeque};
@@ -29,17 +29,20 @@ impl Plain<'_> {
         let path = || IdPath { id: turn.to_owned() };
         let events = self.ctx.call::<TurnEvents>(path(), AfterQuery::default(), NoBody).await?;
         let (client, path) = (self.ctx.client.clone(), path());
-        // Answers only when the turn rests; what it refuses is told when it comes.
-        let resumed = tokio::spawn(async move {
+        // Answers only when the turn rests, which is heard of anyway; what it refuses ends the listening.
+        let mut resumed = tokio::spawn(async move {
             client.call::<ResumeTurn>(client::Request { path, query: NoQuery, body: NoBody }).await
         });
-        let ended = self.listen(events).await?;
-        if resumed.is_finished()
-            && let Ok(Err(error)) = resumed.await
-        {
-            return Err(error.into());
+        let refused = async {
+            match (&mut resumed).await {
+                Ok(Err(error)) => error,
+                _ => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            error = refused => Err(error.into()),
+            ended = self.listen(events) => ended,
         }
-        Ok(ended)
     }
 
     /// Listens to a turn until it ends or the person leaves it.
@@ -52,10 +55,12 @@ impl Plain<'_> {
         let mut told: BTreeSet<String> = BTreeSet::new();
         let mut asking: Option<Question> = None;
         let mut later: VecDeque<Typed> = VecDeque::new();
+        let mut over = false;
         let ended = loop {
             tokio::select! {
                 next = stream.next() => {
                     let Some((_, seen)) = next else { break Ended::Over };
+                    over |= matches!(&seen, Watched::Event { entry } if matches!(entry.event, TurnEvent::Ended { .. }));
                     match seen {
                         Watched::Waiting { approvals, unknown } => {
                             watcher.end_line()?;
@@ -109,6 +114,10 @@ impl Plain<'_> {
         };
         watcher.end_line()?;
         self.input.keep(later);
+        // It can be watched no longer and has not ended: how it stands is looked up and told.
+        if let Some(turn) = watcher.turn().filter(|_| ended == Ended::Over && !over) {
+            finish(ctx, turn, true).await?;
+        }
         Ok(ended)
     }
 }

@@ -130,6 +130,14 @@ fn a_request_that_is_sent_again_is_done_once() {
     assert_eq!(first.body, again.body);
     assert_eq!((first.header("idempotent-replayed"), again.header("idempotent-replayed")), ("".into(), "true".into()));
     create(&ben, "k-1", "other").refused(422, "invalid_request");
+    let boot = first.header("x-astudio-boot");
+    let bound = |boot: &str, name: &str| {
+        let sent =
+            web.request(Method::POST, "/agents", &ben).header("idempotency-key", name).header("x-astudio-boot", boot);
+        web.send(sent.json(&json!({ "name": name })))
+    };
+    bound("another-run", "restarted").refused(503, "unavailable");
+    assert_eq!(bound(&boot, "restarted").status, 201, "the refused one did nothing");
     create(&ben, "k-2", "once").refused(409, "name_taken");
     create(&ada, "k-1", "once").refused(409, "name_taken");
     create(&ben, "", "another").refused(400, "invalid_request");

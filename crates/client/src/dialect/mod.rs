@@ -19,7 +19,6 @@ mod shape;
 #[cfg(test)]
 mod tests;
 
-pub use approvals::{Question, respond, view};
 pub use errors::refusal;
 pub use lacks::{LACKS, lacks};
 pub use original::{Original, Step};
@@ -77,7 +76,7 @@ pub fn request(id: &str, request: &WireRequest) -> Result<Sent> {
         "test.end" => ask::default_session(ask::session_of(query)?.as_deref())?,
         "approvals.decide" => {
             let interaction = path.get("id").map(String::as_str).unwrap_or_default();
-            sent = approvals::sent(respond(None, interaction, &approvals::decision(body)?)?);
+            sent = approvals::sent(approvals::respond(interaction, &approvals::decision(body)?)?);
         }
         "catalog.get" => sent.query = plain::catalog_asked(query)?,
         "keys.store" | "tools.execute" => sent.body = Some(shape::object(body)?),

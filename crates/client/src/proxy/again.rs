@@ -6,6 +6,9 @@ use tokio::time::Instant;
 /// Milliseconds between two tries; the last of them counts for all that follow.
 const STEPS: [u64; 5] = [200, 500, 1_000, 2_000, 4_000];
 
+/// A connection that lives so long was a good one.
+pub(super) const GOOD: Duration = Duration::from_secs(5);
+
 /// The tries of one undertaking.
 #[derive(Debug)]
 pub(super) struct Again {

@@ -10,12 +10,10 @@ use contract::ops::events::WatchChanges;
 use contract::{Code, Operation as _};
 use futures_util::stream::{self, BoxStream, StreamExt as _};
 use std::time::Duration;
-use tokio::time::{Instant, sleep};
+use tokio::time::sleep;
 
 /// How often is looked where a server does not tell of changes.
 const LOOK: Duration = Duration::from_secs(10);
-/// A connection that lives so long was a good one.
-const GOOD: Duration = Duration::from_secs(5);
 /// Between two tries, even when something else has just worked.
 const LEAST: Duration = Duration::from_millis(200);
 
@@ -33,7 +31,7 @@ pub(super) fn changes(proxy: Proxy) -> BoxStream<'static, ()> {
 struct Listening {
     proxy: Proxy,
     again: Again,
-    open: Option<(Open, Instant)>,
+    open: Option<Open>,
     /// The last place in the journal that came.
     last: Option<String>,
     /// Whether something may have been missed.
@@ -43,7 +41,7 @@ struct Listening {
 impl Listening {
     async fn next(&mut self) {
         loop {
-            let Some((open, since)) = &mut self.open else {
+            let Some(open) = &mut self.open else {
                 if self.connect().await {
                     return;
                 }
@@ -55,7 +53,7 @@ impl Listening {
                     return;
                 }
                 end => {
-                    if since.elapsed() > GOOD {
+                    if open.was_good() {
                         self.again.reset();
                     }
                     tracing::debug!(?end, "listening for changes broke");
@@ -75,7 +73,7 @@ impl Listening {
         let asked = line.exchange(&sending, Duration::ZERO).await;
         match asked {
             Ok(Answer::Stream(response)) => {
-                self.open = Some((Open::new(response, line), Instant::now()));
+                self.open = Some(Open::new(response, line));
                 std::mem::take(&mut self.broken)
             }
             // It answers, but not this: what changed is found by looking.

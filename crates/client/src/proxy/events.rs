@@ -1,6 +1,6 @@
 //! Streams of events that survive a broken connection: each is continued after the last event that came.
 
-use super::again::Again;
+use super::again::{Again, GOOD};
 use super::answer::Answer;
 use super::exchange::{Line, Sending};
 use bytes::Bytes;
@@ -13,7 +13,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
-use tokio::time::{sleep, timeout};
+use tokio::time::{Instant, sleep, timeout};
 
 /// How often a stream is opened again that a server ends, in good order and without anything new.
 const MOST_ENDS: u32 = 3;
@@ -79,14 +79,17 @@ impl Following {
             match &mut self.open {
                 Some(open) => match open.next().await {
                     Some(Ok(event)) => self.take(event),
-                    Some(Err(why)) => {
-                        tracing::debug!(why, "a stream broke");
+                    end => {
+                        let ended = end.is_none();
+                        if let Some(Err(why)) = end {
+                            tracing::debug!(why, "a stream broke");
+                        }
+                        if open.was_good() {
+                            self.again.reset();
+                            self.ends = 0;
+                        }
                         self.open = None;
-                        self.pause(false).await;
-                    }
-                    None => {
-                        self.open = None;
-                        self.pause(true).await;
+                        self.pause(ended).await;
                     }
                 },
                 None => self.reopen().await,
@@ -175,6 +178,7 @@ pub(super) struct Open {
     last: String,
     /// Bytes since the last event.
     bytes: Arc<AtomicUsize>,
+    since: Instant,
 }
 
 impl Open {
@@ -196,7 +200,12 @@ impl Open {
                 EventStreamError::Utf8(_) | EventStreamError::Parser(_) => "it sent what is no stream of events".into(),
             })
         });
-        Self { events: events.boxed(), last: String::new(), bytes }
+        Self { events: events.boxed(), last: String::new(), bytes, since: Instant::now() }
+    }
+
+    /// Whether the connection has lived so long that its end is a new fault and no part of an old one.
+    pub fn was_good(&self) -> bool {
+        self.since.elapsed() > GOOD
     }
 
     /// The next event; none when the server ended the stream in good order. An event that was sent without an id has none.

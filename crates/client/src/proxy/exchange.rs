@@ -9,6 +9,7 @@ use contract::{Code, Result, StudioError};
 use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderName, HeaderValue};
 use reqwest::{Method, Url};
 use serde_json::Value;
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 use text::Secret;
 use tokio::time::{sleep, timeout};
@@ -18,6 +19,8 @@ use uuid::Uuid;
 const LONG: u32 = 10;
 
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
+/// Names a run of the server: what it keeps of keys ends with the run.
+const BOOT: HeaderName = HeaderName::from_static("x-astudio-boot");
 const PREFER: HeaderName = HeaderName::from_static("prefer");
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 
@@ -107,6 +110,8 @@ pub(super) struct Line {
     /// How long what may take.
     pub pace: Pace,
     sign_in: SignIn,
+    /// The run of the server that answered last.
+    boot: Mutex<Option<HeaderValue>>,
 }
 
 impl Line {
@@ -136,7 +141,7 @@ impl Line {
             let why = super::answer::reason(&error);
             StudioError::new(Code::Unavailable, 503, format!("No connections can be made on this machine: {why}."))
         })?;
-        Ok(Self { http, address, standing: Standing::new(), pace, sign_in })
+        Ok(Self { http, address, standing: Standing::new(), pace, sign_in, boot: Mutex::default() })
     }
 
     /// Sends a request as whoever speaks here, and again while only the connection is at fault, for so long.
@@ -185,8 +190,11 @@ impl Line {
     async fn tries(&self, sending: &Sending, token: Option<&Secret>, patience: Duration) -> Result<Answer> {
         let mut again = Again::within(patience);
         let mut sent = false;
+        let boot = self.boot.lock().unwrap_or_else(PoisonError::into_inner).clone();
         loop {
-            let (broken, foreign) = match self.attempt(sending, token).await {
+            // A run that does not know the key would do it a second time.
+            let known_to = boot.as_ref().filter(|_| sent && sending.key.is_some());
+            let (broken, foreign) = match self.attempt(sending, token, known_to).await {
                 Ok(Answer::Whole(whole)) if whole.is_of_a_gateway() => {
                     let why = format!("something before it answered {}", whole.status);
                     (Broken { why, sent: true, slow: false }, Some(whole.foreign()))
@@ -214,7 +222,12 @@ impl Line {
         }
     }
 
-    async fn attempt(&self, sending: &Sending, token: Option<&Secret>) -> std::result::Result<Answer, Stop> {
+    async fn attempt(
+        &self,
+        sending: &Sending,
+        token: Option<&Secret>,
+        known_to: Option<&HeaderValue>,
+    ) -> std::result::Result<Answer, Stop> {
         let accepted =
             if sending.method == Method::GET { "application/json, text/event-stream" } else { "application/json" };
         let mut request = self
@@ -226,6 +239,9 @@ impl Line {
         }
         if let Some(key) = &sending.key {
             request = request.header(IDEMPOTENCY_KEY, key.to_string());
+        }
+        if let Some(boot) = known_to {
+            request = request.header(BOOT, boot);
         }
         if sending.deferred {
             request = request.header(PREFER, HeaderValue::from_static("respond-async"));
@@ -239,6 +255,9 @@ impl Line {
         }
         let exchange = async {
             let response = request.send().await.map_err(|error| Stop::broken(&error))?;
+            if let Some(boot) = response.headers().get(BOOT) {
+                *self.boot.lock().unwrap_or_else(PoisonError::into_inner) = Some(boot.clone());
+            }
             read(response, self.pace.most).await
         };
         let most = if sending.long { self.pace.answer * LONG } else { self.pace.answer };

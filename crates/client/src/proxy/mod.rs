@@ -1,7 +1,8 @@
 //! The same operations over HTTP: a server somewhere else answers them.
 //!
 //! A request is repeated while only the connection is at fault. It carries a key by which the server knows it again, so that
-//! what changes something is done once. Streams are continued after the last event that came.
+//! what changes something is done once; and once it may have arrived it names the run of the server that knows the key, so that
+//! a server that was restarted meanwhile refuses it and the person looks. Streams are continued after the last event that came.
 
 mod address;
 mod again;

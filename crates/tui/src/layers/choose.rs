@@ -40,6 +40,15 @@ impl Choose {
         Self { title, choices, typed: LineInput::default(), selected: 0, then: Some(Box::new(then)) }
     }
 
+    /// With what counts now, which is marked and selected: Enter alone changes nothing.
+    pub fn now(mut self, value: &str) -> Self {
+        if let Some(at) = self.choices.iter().position(|choice| choice.value == value) {
+            self.choices[at].note.push_str(" (now)");
+            self.selected = at;
+        }
+        self
+    }
+
     fn found(&self) -> Vec<&Choice> {
         let wanted = self.typed.text().to_lowercase();
         self.choices.iter().filter(|choice| choice.value.to_lowercase().contains(&wanted)).collect()
@@ -82,6 +91,7 @@ impl Choose {
         for (index, choice) in found.iter().enumerate().skip(first).take(rows) {
             let style = if index == self.selected { state.theme.selected } else { state.theme.text };
             lines.push(Line::from(vec![
+                Span::styled(if index == self.selected { "›" } else { " " }, style),
                 Span::styled(Safe::clean(&choice.value).pad(24).to_string(), style),
                 Span::styled(format!(" {}", Safe::clean(&choice.note)), state.theme.dim),
             ]));

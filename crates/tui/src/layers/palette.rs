@@ -8,7 +8,7 @@ use crate::places::Go;
 use crate::state::State;
 use crate::view::View;
 use crate::widgets::{Line as LineInput, popup};
-use nucleo_matcher::pattern::{CaseMatching, Normalization, Pattern};
+use nucleo_matcher::pattern::{AtomKind, CaseMatching, Normalization, Pattern};
 use nucleo_matcher::{Config, Matcher, Utf32Str};
 use ratatui::Frame;
 use ratatui::layout::Rect;
@@ -39,7 +39,8 @@ impl Palette {
     /// something is found by its words alone.
     fn found(&self) -> Vec<&'static Info> {
         let query = self.query.text().trim_start_matches(':').to_owned();
-        let pattern = Pattern::parse(&query, CaseMatching::Ignore, Normalization::Smart);
+        // Words as they are: letters that only stand scattered in a sentence would bring what nobody means.
+        let pattern = Pattern::new(&query, CaseMatching::Ignore, Normalization::Smart, AtomKind::Substring);
         let mut matcher = Matcher::new(Config::DEFAULT);
         let mut buffer = Vec::new();
         let mut found: Vec<_> = ACTIONS
@@ -179,6 +180,17 @@ mod tests {
         // In a field it is a letter like any other.
         stage.typed("a:b");
         assert!(stage.shows("a:b") && !stage.shows("Palette"), "{:#?}", stage.screen());
+    }
+
+    #[test]
+    fn scattered_letters_are_no_match() {
+        let mut stage = Stage::new(100, 30);
+        stage.keys("alt-6");
+        assert!(stage.shows("›Settings"), "{:#?}", stage.screen());
+        stage.keys("ctrl-p").typed("chat");
+        assert!(!stage.shows("Change the selected setting"), "{:#?}", stage.screen());
+        stage.keys("enter");
+        assert!(stage.shows("Palette"), "nothing fits, and nothing is done");
     }
 
     #[test]

@@ -68,6 +68,26 @@ async fn a_broken_connection_is_tried_again_with_the_same_key() {
 }
 
 #[tokio::test]
+async fn what_may_have_arrived_names_the_run_that_knows_its_key() {
+    let of_run = |run: &str, body: &str| {
+        answer(404, "application/json", &format!("x-astudio-version: 1\r\nx-astudio-boot: {run}\r\n"), body)
+    };
+    let fake = Fake::new(move |_, n| match n {
+        0 => of_run("first", GONE),
+        1 => vec![Do::Close],
+        2 => of_run("second", GONE),
+        _ => of_run("second", GONE),
+    })
+    .await;
+    let client = client(&fake);
+    for _ in 0..3 {
+        assert_eq!(delete(&client, "a").await.unwrap_err().code, Code::NotFound);
+    }
+    let runs: Vec<_> = fake.asked().iter().map(|asked| asked.header("x-astudio-boot").map(str::to_owned)).collect();
+    assert_eq!(runs, [None, None, Some("first".to_owned()), None], "only a repeat is bound to a run");
+}
+
+#[tokio::test]
 async fn refusals_are_never_repeated() {
     for (status, code) in [(503, "vault_unavailable"), (502, "query_failed"), (503, "studio_storage_unavailable")] {
         let body = format!(r#"{{"message":"no","code":"{code}","details":null}}"#);

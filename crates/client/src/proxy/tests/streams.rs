@@ -241,3 +241,21 @@ async fn dropping_a_stream_hangs_up_and_stops_nothing() {
     }
     panic!("the connection stays open");
 }
+
+#[tokio::test]
+async fn a_stream_that_was_quiet_for_long_is_continued_after_its_second_break() {
+    // Each connection keeps the line open for as long as a good one, says nothing new, and breaks.
+    let quiet = || {
+        let mut steps = vec![stream(), piece(TURN)];
+        for _ in 0..18 {
+            steps.extend([piece(": hb\n\n"), Do::Wait(Duration::from_millis(300))]);
+        }
+        steps.push(Do::Close);
+        steps
+    };
+    let fake = Fake::new(move |_, n| if n < 2 { quiet() } else { rest(0) }).await;
+    let pace = Pace { patience: Duration::from_secs(2), ..server(String::new()).pace };
+    let client = Client::proxy(Proxy::new(Server { pace, ..server(fake.url()) }).unwrap());
+    assert!(seen(watch(&client, None).await.unwrap()).await.ends_with("1 2 3 4"));
+    assert_eq!(fake.asked().len(), 3);
+}

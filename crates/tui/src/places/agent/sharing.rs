@@ -38,11 +38,15 @@ impl Place {
             return ctx.complain("Only its owner and administrators may change who sees it.");
         }
         let (ticket, name, groups) = (self.ticket, item.name.clone(), item.allowed_groups.join(", "));
+        let (now, before) = (item.visibility.clone(), item.visibility.clone());
         let choices = CHOICES
             .map(|(value, note)| Choice { value: value.to_owned(), note: note.to_owned() })
             .into_iter()
             .collect();
-        ctx.open.push(Layer::Choose(Choose::new("Who sees this agent?", choices, move |visibility, ctx| {
+        let choose = Choose::new("Who sees this agent?", choices, move |visibility, ctx| {
+            if visibility == before && visibility != "groups" {
+                return ctx.tell("Nothing is changed.");
+            }
             if visibility != "groups" {
                 return set(ticket, name, visibility, Vec::new(), ctx);
             }
@@ -51,7 +55,8 @@ impl Place {
                 let named = typed.split(',').map(str::trim).filter(|group| !group.is_empty());
                 set(ticket, name, visibility, named.map(str::to_owned).collect(), ctx);
             })));
-        })));
+        });
+        ctx.open.push(Layer::Choose(choose.now(&now)));
     }
 
     /// It was changed, or not.

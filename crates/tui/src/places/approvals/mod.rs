@@ -376,8 +376,9 @@ impl Place {
             self.waiting.iter().flatten().find(|approval| approval.id == id).map(|approval| approval.tool.clone());
         let name = name.unwrap_or_else(|| "the call".to_owned());
         let open = layers.dialog(&id).is_some();
-        // The process in which the call waited may be gone; then this one goes on with the turn.
+        // The process in which the call waited may be gone; then this one goes on with the turn. A server does so itself.
         if let Ok(view) = &reply
+            && !ctx.on_server
             && ctx.me.is_some_and(|me| me.user_id == view.requested_by)
         {
             let path = IdPath { id: view.turn.clone() };

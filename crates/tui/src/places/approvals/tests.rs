@@ -147,6 +147,18 @@ fn at_the_start_the_badge_tells_and_later_ones_interrupt() {
 }
 
 #[test]
+fn a_server_goes_on_with_a_decided_turn_by_itself() {
+    let mut stage = Stage::new(80, 24);
+    stage.state.me = Some(ann());
+    stage.state.profile.engine = "studio.example.com".into();
+    waiting(&mut stage, vec![]);
+    waiting(&mut stage, vec![approval("1")]);
+    stage.wait(700).keys("tab enter");
+    decided(&mut stage, "1");
+    assert_eq!((stage.called("approvals.decide"), stage.called("turns.resume")), (1, 0));
+}
+
+#[test]
 fn the_next_one_opens_after_the_first_and_what_was_left_stays_closed() {
     let mut stage = Stage::new(80, 24);
     stage.state.me = Some(ann());

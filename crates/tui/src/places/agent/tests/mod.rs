@@ -84,6 +84,7 @@ fn go_to(stage: &mut Stage, go: Go, effects: &mut Vec<Effect>) {
         now: stage.now,
         size: state.size,
         me: state.me.as_ref(),
+        on_server: state.profile.is_server(),
         keymap: &state.keymap,
         effects,
         open: &mut open,

@@ -39,6 +39,20 @@ fn visibility_is_set_by_a_key_and_what_is_typed_stays() {
 }
 
 #[test]
+fn enter_alone_changes_nothing() {
+    let mut stage = at(Go::Agent(Some("desk".into())));
+    let mut shared_one = item(3, "x");
+    shared_one.visibility = "tenant".into();
+    read(&mut stage, shared_one);
+    stage.keys("alt-v");
+    let now = stage.screen().iter().find(|line| line.contains("(now)")).expect("what counts now is marked").clone();
+    assert!(now.contains("›tenant"), "{now}");
+    stage.keys("enter");
+    assert_eq!(stage.called("agents.visibility"), 0);
+    assert!(stage.shows("Nothing is changed."), "{:#?}", stage.screen());
+}
+
+#[test]
 fn a_version_of_somebody_else_in_between_is_still_met_when_saving() {
     let mut stage = opened();
     stage.typed("!");
@@ -49,7 +63,7 @@ fn a_version_of_somebody_else_in_between_is_still_met_when_saving() {
 #[test]
 fn a_refusal_is_told_and_who_may_not_is_not_asked() {
     let mut stage = opened();
-    stage.keys("alt-v").typed("tenant").keys("enter");
+    stage.keys("alt-v").typed("private").keys("enter");
     shared(&mut stage, Err(StudioError::new(Code::TenantRequired, 422, "There is no tenant.")));
     assert!(stage.shows("Who sees 'desk' was not changed: There is no tenant."), "{:#?}", stage.screen());
     let mut stage = at(Go::Agent(Some("desk".into())));

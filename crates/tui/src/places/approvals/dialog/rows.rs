@@ -178,12 +178,11 @@ pub fn rows(view: &ApprovalView, edited: Option<&Value>, width: usize) -> Vec<Ro
     }
     rows.gap("What will change");
     match &view.preview {
-        Some(preview) => {
-            rows.preview(preview);
-            if edited.is_some() {
-                rows.push(Ink::Dim, "(worked out for the arguments before the change)", 0);
-            }
+        // It tells of the call as it was asked; beside other arguments it would tell something untrue.
+        Some(_) if edited.is_some_and(|edited| *edited != view.args) => {
+            rows.push(Ink::Dim, "Not worked out for the changed arguments.", 0);
         }
+        Some(preview) => rows.preview(preview),
         None => rows.push(Ink::Dim, "The tool does not say beforehand.", 0),
     }
     rows.push(Ink::Dim, "── end ──", 0);
@@ -202,5 +201,21 @@ mod tests {
         assert_eq!(wrap("日", 1, 5), ["日"]);
         assert_eq!(wrap("", 4, 0), [""]);
         assert_eq!(wrap(r#""a\nb\\nc\n""#, 80, 1), [r#""a\n"#, r#" b\\nc\n""#]);
+    }
+
+    #[test]
+    fn a_preview_never_stands_beside_other_arguments() {
+        let view = crate::places::approvals::tests::approval("1");
+        let mut view = view;
+        view.args = serde_json::json!({ "order_id": 1009 });
+        view.preview = Some(serde_json::json!({ "order_id": 1009, "note": "Desk lamp" }));
+        let shown = |edited: Option<&serde_json::Value>| {
+            super::rows(&view, edited, 80).into_iter().map(|row| row.text).collect::<Vec<_>>().join("\n")
+        };
+        assert!(shown(None).contains("Desk lamp"));
+        assert!(shown(Some(&view.args)).contains("Desk lamp"), "nothing was changed");
+        let changed = shown(Some(&serde_json::json!({ "order_id": 1013 })));
+        assert!(changed.contains("Not worked out for the changed arguments."), "{changed}");
+        assert!(!changed.contains("Desk lamp"), "{changed}");
     }
 }
