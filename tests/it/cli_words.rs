@@ -1,6 +1,7 @@
 //! What the command line says where a person could be misled.
 
-use super::cli::{NOT_FOUND, desk};
+use super::cli::NOT_FOUND;
+use super::cli_asks::desk;
 use super::place::{Cli, words};
 
 #[test]

@@ -8,6 +8,7 @@ mod cases_b;
 mod cases_c;
 mod cases_g;
 mod cli;
+mod cli_asks;
 mod cli_words;
 mod demo;
 mod desk;

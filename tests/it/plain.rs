@@ -82,7 +82,7 @@ impl Talk {
 
 /// A home with the demo's orders, and the plain workbench where commands go.
 fn desk(place: Where) -> (Cli, Talk) {
-    let cli = super::cli::desk_on(place);
+    let cli = super::cli_asks::desk_on(place);
     let mut talk = Talk::open(&cli, &["--plain"]);
     talk.hears("line by line");
     if place == Where::Server {
