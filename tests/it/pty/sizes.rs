@@ -98,3 +98,18 @@ fn a_start_at_any_size_is_survived() {
         screen.is_given_back();
     }
 }
+
+/// Nothing comes after such a key that would bring it along.
+#[test]
+fn a_key_at_the_moment_of_a_change_arrives_without_another() {
+    let desk = Desk::new();
+    let mut screen = Screen::open(&desk.home(), 100, 30);
+    screen.see("›chaos").key("/").see("/ ");
+    for turn in 0..150u16 {
+        let letter = char::from(b'a' + u8::try_from(turn % 26).unwrap());
+        screen.pause(u64::from(turn % 7)).resize(100 + turn % 2, 30).type_text(&letter.to_string());
+        screen.see(&format!("/ {letter}")).key("backspace").not(&format!("/ {letter}"));
+    }
+    screen.key("ctrl-q");
+    assert!(screen.ends().success());
+}
