@@ -1,11 +1,15 @@
 //! The beginning of a turn: session, model, key, and the first entry of the log.
 
 use crate::agent;
+use crate::context;
 use crate::keys::KeyChoice;
 use crate::standing::Standing;
+use crate::turn::drive::Fresh;
+use crate::turn::lease::Lease;
 use crate::{Runtime, RuntimeError};
 use contract::turn::{PlannedCall, TurnEvent, TurnStatus};
 use contract::{Code, Micros, StudioError, ids};
+use models::Message;
 use rules::partition::Partition;
 use serde_json::json;
 use store::repo::sessions::{self, SessionRow};
@@ -32,10 +36,10 @@ pub struct Ask {
 }
 
 /// A turn that has begun.
-#[derive(Clone, Debug)]
 pub(crate) struct Begun {
     pub turn: String,
     pub session: String,
+    pub fresh: Fresh,
 }
 
 impl Runtime {
@@ -49,7 +53,7 @@ impl Runtime {
         let begun = tokio::spawn(async move {
             let (partition, standing) = (ask.partition.clone(), ask.standing.clone());
             let begun = runtime.begin(ask, None).await?;
-            runtime.spawn(partition, begun.turn.clone(), standing);
+            runtime.spawn(partition, begun.turn.clone(), standing, Some(begun.fresh));
             Ok((begun.turn, begun.session))
         });
         begun.await.map_err(|_| StudioError::internal())?
@@ -69,49 +73,85 @@ impl Runtime {
         })?;
         let (provider, model) =
             self.models.resolve(llm).map_err(|why| StudioError::new(Code::Unavailable, 503, why))?;
-        self.instance(&ask.partition, &session.id, &version)?;
+        let instance = self.instance(&ask.partition, &session.id, &version)?;
         let key_source = self.key_source(&provider, &ask.user, &ask.key).await?;
 
         let now = Micros::now();
         let model = format!("{provider}:{model}");
         let limits = self.settings.limits;
-        let turn = TurnRow {
+        let mut turn = TurnRow {
             id: ids::log_id(),
             session_id: session.id.clone(),
             partition: ask.partition.as_str().to_owned(),
             user_id: ask.user.clone(),
-            n: 0,
+            n: found.turns + 1,
             status: TurnStatus::Running,
             agent_version: version.version,
             model: model.clone(),
             key_source: key_source.to_owned(),
             limits,
-            lease_owner: None,
-            lease_epoch: 0,
-            lease_until: None,
+            lease_owner: Some(self.owner()),
+            lease_epoch: 1,
+            lease_until: Some(now.plus_seconds(self.settings.lease_seconds)),
             last_seq: 0,
             stop_asked_by: None,
             created_at: now,
         };
-        let begun = Begun { turn: turn.id.clone(), session: session.name.clone() };
-        let mut events =
-            vec![TurnEvent::Started { text: ask.text.clone(), agent_version: version.version, model, limits }];
-        events.extend(call.map(planned).into_iter().flatten());
+        let lease = Lease {
+            turn: turn.id.clone(),
+            epoch: turn.lease_epoch,
+            partition: ask.partition.clone(),
+            user: ask.user.clone(),
+        };
+        let mut events = vec![TurnEvent::Started {
+            text: ask.text.clone(),
+            agent_version: version.version,
+            model: model.clone(),
+            limits,
+        }];
+        // Each commit is a wait for the disk; the first question goes into that of the beginning, so that there is one of them
+        // before the model is asked.
+        let earlier = match call {
+            Some(call) => {
+                events.extend(planned(call));
+                None
+            }
+            None => {
+                let earlier = match found.is_new {
+                    true => Vec::new(),
+                    false => self.earlier(&session.id, turn.n).await?,
+                };
+                let current = [Message::User { text: ask.text.clone() }];
+                let tools = context::tool_specs(&instance);
+                let cut = self.cut(&model, &version, &tools, &earlier, &current, 0);
+                events.push(TurnEvent::ModelAsked { step: 1, attempt: 1, cut });
+                Some(earlier)
+            }
+        };
         let override_model = ask.model.clone();
         let (is_new, session_name) = (found.is_new, session.name.clone());
+        let row = turn.clone();
         let written = self
             .store
-            .write(move |tx| -> Result<(), StoreError> {
+            .write(move |tx| -> Result<i64, StoreError> {
                 if is_new {
                     sessions::insert(tx, &session)?;
                 }
                 sessions::touch(tx, &session.id, now, override_model.as_deref())?;
                 let n = turns::last_of_session(tx, &session.id)?.map_or(1, |last| last.n + 1);
-                turns::begin(tx, &TurnRow { n, ..turn.clone() }, &events)
+                // Another turn has come and gone meanwhile: the question would leave it out.
+                let is_late = n != row.n && matches!(events.last(), Some(TurnEvent::ModelAsked { .. }));
+                let events = &events[..events.len() - usize::from(is_late)];
+                turns::begin(tx, &TurnRow { n, ..row.clone() }, events)?;
+                Ok(n)
             })
             .await;
         match written {
-            Ok(()) => Ok(begun),
+            Ok(n) => {
+                let earlier = earlier.filter(|_| n == turn.n);
+                turn.n = n;
+                Ok(Begun { turn: turn.id.clone(), session: session_name, fresh: Fresh { lease, row: turn, earlier } })
+            }
             Err(StoreError::Unique) => Err(turn_open(&session_name, &[])),
             Err(error) => Err(crate::store_refusal(error)),
         }
@@ -128,11 +168,12 @@ impl Runtime {
                     None => sessions::find_default(tx, &ask.partition, &ask.user, &ask.agent_id, &ask.credential)?,
                 };
                 if let Some(session) = existing {
-                    let open = turns::last_of_session(tx, &session.id)?.filter(|turn| !turn.status.is_over());
-                    match open {
+                    let last = turns::last_of_session(tx, &session.id)?;
+                    let turns = last.as_ref().map_or(0, |turn| turn.n);
+                    match last.filter(|turn| !turn.status.is_over()) {
                         None => {
                             let version = agent::load(tx, &ask.agent_id, session.agent_version)?.ok_or_else(gone)?;
-                            return Ok(Found { session, version, is_new: false });
+                            return Ok(Found { session, version, is_new: false, turns });
                         }
                         Some(turn) if ask.session.is_some() => {
                             return Err(turn_open(&session.name, &open_approvals(tx, &turn.id)?).into());
@@ -159,7 +200,7 @@ impl Runtime {
                     last_at: now,
                     ended_at: None,
                 };
-                Ok(Found { session, version, is_new: true })
+                Ok(Found { session, version, is_new: true, turns: 0 })
             })
             .await
             .map_err(StudioError::from)
@@ -170,6 +211,8 @@ struct Found {
     session: SessionRow,
     version: agent::AgentVersion,
     is_new: bool,
+    /// How many turns the session has.
+    turns: i64,
 }
 
 /// The log of a turn that starts with a call.

@@ -32,7 +32,7 @@ pub struct Reload {
 impl Runtime {
     /// Takes a turn up again in the background. A turn that is over stays over.
     pub fn resume(&self, partition: &Partition, turn: &str, standing: Standing) {
-        self.spawn(partition.clone(), turn.to_owned(), standing);
+        self.spawn(partition.clone(), turn.to_owned(), standing, None);
     }
 
     /// Waits until a turn is over, or waits for people and `wait` has passed. A turn whose driver has an answer to act on
@@ -99,7 +99,7 @@ impl Runtime {
             .await
             .map_err(store_refusal)?;
         // A call that had started when its process died may be known to its tool, which is asked for the person who stops.
-        self.spawn(partition.clone(), turn.to_owned(), standing);
+        self.spawn(partition.clone(), turn.to_owned(), standing, None);
         let over = self.settled(partition, turn, Duration::from_secs(3600));
         // A write that runs is let to its end; the caller is told how the turn stands meanwhile.
         tokio::time::timeout(Duration::from_secs(10), over).await.unwrap_or(Ok(()))
@@ -186,7 +186,7 @@ impl Runtime {
         ask.text = format!("{AGAIN}{}", state.text.trim_start_matches(AGAIN));
         let (partition, standing) = (ask.partition.clone(), ask.standing.clone());
         let begun = self.begin(ask, Some(planned)).await?;
-        self.spawn(partition.clone(), begun.turn.clone(), standing);
+        self.spawn(partition.clone(), begun.turn.clone(), standing, Some(begun.fresh));
         self.settled(&partition, &begun.turn, Duration::ZERO).await?;
         let (new_turn, old_id) = (begun.turn.clone(), old.id.clone());
         self.store

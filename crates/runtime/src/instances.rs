@@ -1,11 +1,11 @@
-//! Built agents: the tools of one version, constructed when they are first needed and closed once, when nobody uses them.
+//! A built agent: the tools of one version, constructed when they are first needed and closed once, when nobody uses them.
 
 use crate::agent::AgentVersion;
 use contract::ids;
 use rules::partition::Partition;
 use rules::policy::{AllowLists, Phase, Refusal, Request, SecretOwner, TenantToolingPolicy};
 use serde_json::Value;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use tools::{Bound, Entry, Facts, InScope, Registry};
 
@@ -134,6 +134,26 @@ impl Drop for Holder {
     }
 }
 
+impl Shared {
+    pub fn new(instance: Instance) -> Self {
+        Self(Arc::new(Holder(Some(instance))))
+    }
+
+    /// Closes it and waits for that, unless somebody else holds it too.
+    pub async fn close(self) {
+        if let Some(mut holder) = Arc::into_inner(self.0)
+            && let Some(instance) = holder.0.take()
+        {
+            instance.close().await;
+        }
+    }
+
+    /// Whether somebody else holds it too.
+    pub fn is_used(&self) -> bool {
+        Arc::strong_count(&self.0) > 1
+    }
+}
+
 impl Clone for Shared {
     fn clone(&self) -> Self {
         Self(self.0.clone())
@@ -144,35 +164,5 @@ impl std::ops::Deref for Shared {
     type Target = Instance;
     fn deref(&self) -> &Instance {
         self.0.0.as_ref().expect("an instance is taken out only when its holder is dropped")
-    }
-}
-
-/// Instances in use, by what they serve: a session, or an agent's own (`base`).
-#[derive(Default)]
-pub(crate) struct Instances(Mutex<HashMap<String, Shared>>);
-
-impl Instances {
-    /// The instance under this key, or the one that `make` gives.
-    pub fn get<E>(&self, key: &str, make: impl FnOnce() -> Result<Instance, E>) -> Result<Shared, E> {
-        let mut map = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(instance) = map.get(key) {
-            return Ok(instance.clone());
-        }
-        let instance = Shared(Arc::new(Holder(Some(make()?))));
-        map.insert(key.to_owned(), instance.clone());
-        Ok(instance)
-    }
-
-    /// Replaces the instance under this key; the one before is retired and closed when nobody uses it. Says whether there
-    /// was one.
-    pub fn replace(&self, key: &str, instance: Instance) -> bool {
-        let new = Shared(Arc::new(Holder(Some(instance))));
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(key.to_owned(), new).is_some()
-    }
-
-    /// Retires the instance under this key.
-    pub fn retire(&self, key: &str) {
-        let gone = self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(key);
-        drop(gone);
     }
 }

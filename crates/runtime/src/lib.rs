@@ -11,10 +11,12 @@ mod context;
 mod control;
 mod error;
 mod instances;
+mod kept;
 mod keys;
 mod settings;
 mod source;
 mod standing;
+mod talk;
 pub mod turn;
 mod view;
 mod watch;
@@ -27,7 +29,9 @@ pub use settings::RuntimeSettings;
 pub use source::ModelSource;
 pub use standing::Standing;
 
-use crate::instances::{Instance, Instances, Shared};
+use crate::instances::{Instance, Shared};
+use crate::kept::Instances;
+use crate::turn::drive::Fresh;
 use crate::watch::Watchers;
 use contract::StudioError;
 use rules::partition::Partition;
@@ -94,8 +98,8 @@ impl Runtime {
         &self.settings
     }
 
-    /// Drives a turn in the background, unless this process does already.
-    pub(crate) fn spawn(&self, partition: Partition, turn: String, standing: Standing) {
+    /// Drives a turn in the background, unless this process does already. `fresh` is what a turn has that has only just begun.
+    pub(crate) fn spawn(&self, partition: Partition, turn: String, standing: Standing, fresh: Option<Fresh>) {
         // Entered before the task runs, so that whoever waits for the turn can tell a driver that failed from none yet.
         let Some(live) = self.watchers.enter(&turn) else { return };
         let runtime = self.clone();
@@ -103,17 +107,18 @@ impl Runtime {
         let done = Done(runtime.clone());
         tokio::spawn(async move {
             let _done = done;
-            turn::drive::drive(runtime, partition, turn, standing, live).await;
+            turn::drive::drive(runtime, partition, turn, standing, live, fresh).await;
         });
     }
 
-    /// Lets every turn of this process come to a safe place: what runs is finished, what waits goes on waiting as a row.
-    /// Call before the process ends.
+    /// Lets every turn of this process come to a safe place: what runs is finished, what waits goes on waiting as a row. Then
+    /// the tools that were built are closed. Call before the process ends.
     pub async fn shutdown(&self) {
         self.stopping.send_replace(true);
         let mut driving = self.driving.subscribe();
         // The sender lives in self, so this only ends when nothing is driven any more.
         let _ = driving.wait_for(|n| *n == 0).await;
+        self.instances.close().await;
     }
 
     /// Resolves when this process is about to end.

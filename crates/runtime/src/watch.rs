@@ -1,6 +1,7 @@
 //! Watching a turn: its log from the database, and between the entries what passes by in this process.
 
 use crate::Runtime;
+use crate::talk::{Listener, Speaker};
 use contract::ops::approvals::ApprovalStatus;
 use contract::turn::{TurnEvent, TurnStatus, Watched};
 use contract::{Micros, StudioError};
@@ -10,28 +11,6 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use store::repo::{approvals, turns};
-use tokio::sync::broadcast;
-
-/// Pieces that are kept for a watcher who is late. Each driven turn has room for all of them from its start, so there are few,
-/// and a piece is small; what a watcher misses comes whole with the model's reply.
-const PIECES: usize = 512;
-
-/// A piece of text that is shown and not kept. `seq` is the place of the question it answers.
-#[derive(Clone, Debug)]
-pub(crate) struct Passing {
-    seq: i64,
-    text: String,
-    is_reasoning: bool,
-}
-
-impl Passing {
-    fn seen(self) -> Watched {
-        match self.is_reasoning {
-            true => Watched::Reasoning { text: self.text },
-            false => Watched::Text { text: self.text },
-        }
-    }
-}
 
 /// Who drives and who watches which turn in this process.
 #[derive(Clone, Default)]
@@ -41,16 +20,16 @@ struct Channel {
     driven: bool,
     /// Why the last driver stopped before it should.
     failure: Option<StudioError>,
-    sender: broadcast::Sender<Passing>,
+    speaker: Speaker,
 }
 
 impl Watchers {
     fn with<T>(&self, turn: &str, act: impl FnOnce(&mut Channel) -> T) -> T {
         let mut map = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         map.retain(|id, channel| {
-            channel.driven || channel.failure.is_some() || channel.sender.receiver_count() > 0 || id == turn
+            channel.driven || channel.failure.is_some() || channel.speaker.is_heard() || id == turn
         });
-        let new = || Channel { driven: false, failure: None, sender: broadcast::channel(PIECES).0 };
+        let new = || Channel { driven: false, failure: None, speaker: Speaker::default() };
         act(map.entry(turn.to_owned()).or_insert_with(new))
     }
 
@@ -66,15 +45,15 @@ impl Watchers {
 
     /// The driver's end; none when somebody in this process drives the turn already.
     pub fn enter(&self, turn: &str) -> Option<Live> {
-        let sender = self.with(turn, |channel| {
+        let speaker = self.with(turn, |channel| {
             channel.failure = None;
-            (!std::mem::replace(&mut channel.driven, true)).then(|| channel.sender.clone())
+            (!std::mem::replace(&mut channel.driven, true)).then(|| channel.speaker.clone())
         })?;
-        Some(Live(Arc::new(Driving { turn: turn.to_owned(), watchers: self.clone(), sender })))
+        Some(Live(Arc::new(Driving { turn: turn.to_owned(), watchers: self.clone(), speaker })))
     }
 
-    fn subscribe(&self, turn: &str) -> broadcast::Receiver<Passing> {
-        self.with(turn, |channel| channel.sender.subscribe())
+    fn listen(&self, turn: &str, after: i64) -> Listener {
+        self.with(turn, |channel| channel.speaker.listen(after))
     }
 }
 
@@ -85,7 +64,7 @@ pub(crate) struct Live(Arc<Driving>);
 struct Driving {
     turn: String,
     watchers: Watchers,
-    sender: broadcast::Sender<Passing>,
+    speaker: Speaker,
 }
 
 impl Drop for Driving {
@@ -100,13 +79,14 @@ impl Live {
         self.0.watchers.with(&self.0.turn, |channel| channel.failure = Some(why));
     }
 
-    pub fn text(&self, seq: i64, text: String) {
-        // Nobody watching is fine.
-        let _ = self.0.sender.send(Passing { seq, text, is_reasoning: false });
+    /// Says a piece of the answer to the question at this place of the log.
+    pub fn text(&self, question: i64, text: &str) {
+        self.0.speaker.say(question, text, false);
     }
 
-    pub fn reasoning(&self, seq: i64, text: String) {
-        let _ = self.0.sender.send(Passing { seq, text, is_reasoning: true });
+    /// The same of what the model thinks.
+    pub fn reasoning(&self, question: i64, text: &str) {
+        self.0.speaker.say(question, text, true);
     }
 }
 
@@ -121,8 +101,9 @@ struct Watching {
     partition: Partition,
     turn: String,
     bell: store::bell::Waiter,
-    passing: broadcast::Receiver<Passing>,
-    held: VecDeque<Passing>,
+    listener: Listener,
+    /// Whether the log may hold more than was read.
+    stale: bool,
     ready: VecDeque<Item>,
     last: i64,
     since: Instant,
@@ -136,11 +117,11 @@ impl Runtime {
         let first = (None, Watched::Turn { turn: turn.clone(), session });
         let watching = Watching {
             bell: self.store.bell().subscribe(),
-            passing: self.watchers.subscribe(&turn),
+            listener: self.watchers.listen(&turn, after),
+            stale: true,
             runtime: self.clone(),
             partition,
             turn,
-            held: VecDeque::new(),
             ready: VecDeque::from([first]),
             last: after,
             since: Instant::now(),
@@ -164,15 +145,15 @@ impl Watching {
             if self.over {
                 return None;
             }
-            if let Err(error) = self.read().await {
-                tracing::error!(?error, "watching a turn");
-                return None;
-            }
-            if self.ready.is_empty() && !self.over {
-                // Nobody here goes on with the turn; how it stands is read from its row.
-                if self.runtime.watchers.failure(&self.turn).is_some() {
+            if std::mem::take(&mut self.stale) {
+                if let Err(error) = self.read().await {
+                    tracing::error!(?error, "watching a turn");
                     return None;
                 }
+            } else if self.runtime.watchers.failure(&self.turn).is_some() {
+                // Nobody here goes on with the turn; how it stands is read from its row.
+                return None;
+            } else {
                 self.wait().await;
             }
         }
@@ -180,23 +161,27 @@ impl Watching {
 
     async fn wait(&mut self) {
         tokio::select! {
-            passing = self.passing.recv() => match passing {
-                Ok(passing) => self.pass(passing),
-                // Text that was missed comes whole with the model's reply.
-                Err(broadcast::error::RecvError::Lagged(_)) => {}
-                Err(broadcast::error::RecvError::Closed) => tokio::time::sleep(Duration::from_millis(50)).await,
+            question = self.listener.more() => match question {
+                Some(question) => {
+                    self.hear();
+                    // The question itself has not been told yet.
+                    self.stale = question > self.last;
+                }
+                None => tokio::time::sleep(Duration::from_millis(50)).await,
             },
             // A ring can be lost when its sender is killed between the commit and the ring.
-            () = async { let _ = tokio::time::timeout(Duration::from_secs(2), self.bell.rung()).await; } => {}
+            () = async { let _ = tokio::time::timeout(Duration::from_secs(2), self.bell.rung()).await; } => self.stale = true,
         }
     }
 
-    /// Shows a piece at once when its question has been told, else keeps it until then.
-    fn pass(&mut self, passing: Passing) {
-        if passing.seq == self.last {
-            self.ready.push_back((None, passing.seen()));
-        } else if passing.seq > self.last {
-            self.held.push_back(passing);
+    /// Takes what is said to the question that was told last.
+    fn hear(&mut self) {
+        for piece in self.listener.take(self.last) {
+            let seen = match piece.is_reasoning {
+                true => Watched::Reasoning { text: piece.text },
+                false => Watched::Text { text: piece.text },
+            };
+            self.ready.push_back((None, seen));
         }
     }
 
@@ -215,26 +200,15 @@ impl Watching {
             .await
             .map_err(crate::error::store_refusal)?;
         let (row, events, rows) = read;
-        while let Ok(passing) = self.passing.try_recv() {
-            self.held.push_back(passing);
-        }
         for entry in events {
             // Pieces come before the entry that ends their question.
-            while self.held.front().is_some_and(|p| p.seq < entry.seq) {
-                if let Some(passing) = self.held.pop_front() {
-                    self.ready.push_back((None, passing.seen()));
-                }
-            }
+            self.hear();
             self.last = entry.seq;
             let ends = matches!(entry.event, TurnEvent::Ended { .. });
             self.ready.push_back((Some(entry.seq.to_string()), Watched::Event { entry }));
             self.over |= ends;
         }
-        while self.held.front().is_some_and(|p| p.seq <= self.last) {
-            if let Some(passing) = self.held.pop_front() {
-                self.ready.push_back((None, passing.seen()));
-            }
-        }
+        self.hear();
         let Some(row) = row else {
             self.over = true;
             return Ok(());

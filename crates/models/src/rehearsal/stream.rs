@@ -21,45 +21,46 @@ pub(crate) fn stream(script: &Script, request: &ModelRequest, played: Played<'_>
         return stream::iter(items).boxed();
     }
     let pace = Duration::from_millis(script.pace_ms);
-    stream::iter(items)
-        .then(move |item| async move {
-            tokio::time::sleep(pace).await;
+    // By the clock and not from piece to piece, or each piece would add how late its timer was.
+    let begun = tokio::time::Instant::now();
+    stream::iter((1..).zip(items))
+        .then(move |(n, item)| async move {
+            tokio::time::sleep_until(begun + pace * n).await;
             item
         })
         .boxed()
 }
 
-fn items(script: &Script, request: &ModelRequest, played: Played<'_>) -> Vec<Item> {
-    let mut items = Vec::new();
-    let mut part = 0;
-    for block in &played.blocks {
-        match block {
-            Block::Text { text } => {
-                items.extend(words(text).map(|word| Ok(ModelEvent::Text(word.to_owned()))));
-            }
-            Block::Reasoning { text, .. } => {
-                items.extend(words(text).map(|word| Ok(ModelEvent::Reasoning(word.to_owned()))));
-            }
-            Block::Call(call) => {
-                let name = call.name.clone();
-                items.push(Ok(ModelEvent::CallStarted { part, name }));
-                for json in pieces(&call.args_text, ARGUMENT_PIECE) {
-                    items.push(Ok(ModelEvent::CallArguments { part, json }));
-                }
-                items.push(Ok(ModelEvent::CallReady { part }));
-                part += 1;
-            }
-        }
-    }
-    items.push(match played.fail {
+/// One after another when they are wanted: many answers may be played at once, each for a long time.
+fn items(script: &Script, request: &ModelRequest, played: Played<'_>) -> impl Iterator<Item = Item> + Send + use<> {
+    let calls = played.blocks.iter().filter(|block| matches!(block, Block::Call(_))).count();
+    let end = match played.fail {
         Some(fail) => Err(failure(script, fail)),
         None => Ok(ModelEvent::Done(Reply {
             usage: Some(usage(request, &played.blocks)),
-            blocks: played.blocks,
-            finish: if part > 0 { Finish::ToolCalls } else { Finish::Stop },
+            blocks: played.blocks.clone(),
+            finish: if calls > 0 { Finish::ToolCalls } else { Finish::Stop },
         })),
-    });
-    items
+    };
+    let mut parts = 0..;
+    played.blocks.into_iter().flat_map(move |block| part_of(block, &mut parts)).map(Ok).chain([end])
+}
+
+fn part_of(block: Block, parts: &mut impl Iterator<Item = usize>) -> Box<dyn Iterator<Item = ModelEvent> + Send> {
+    match block {
+        Block::Text { text } => Box::new(words(text).map(ModelEvent::Text)),
+        Block::Reasoning { text, .. } => Box::new(words(text).map(ModelEvent::Reasoning)),
+        Block::Call(call) => {
+            let part = parts.next().unwrap_or_default();
+            let arguments = pieces(&call.args_text, ARGUMENT_PIECE).into_iter();
+            Box::new(
+                [ModelEvent::CallStarted { part, name: call.name }]
+                    .into_iter()
+                    .chain(arguments.map(move |json| ModelEvent::CallArguments { part, json }))
+                    .chain([ModelEvent::CallReady { part }]),
+            )
+        }
+    }
 }
 
 fn failure(script: &Script, fail: &Fail) -> ModelError {
@@ -75,8 +76,13 @@ fn failure(script: &Script, fail: &Fail) -> ModelError {
 }
 
 /// Words with the white space after them; together they are the text.
-fn words(text: &str) -> impl Iterator<Item = &str> {
-    text.split_inclusive(char::is_whitespace)
+fn words(text: String) -> impl Iterator<Item = String> {
+    let mut at = 0;
+    std::iter::from_fn(move || {
+        let word = text[at..].split_inclusive(char::is_whitespace).next()?.to_owned();
+        at += word.len();
+        Some(word)
+    })
 }
 
 fn pieces(text: &str, size: usize) -> Vec<String> {

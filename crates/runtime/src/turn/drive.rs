@@ -11,7 +11,7 @@ use crate::watch::Live;
 use contract::ops::approvals::ApprovalStatus;
 use contract::turn::{NotApproved, TurnEvent, TurnStatus};
 use contract::{Micros, StudioError};
-use models::ModelClient;
+use models::{Message, ModelClient};
 use rules::partition::Partition;
 use rules::scope::BoundRequest;
 use std::sync::Arc;
@@ -36,12 +36,32 @@ pub(crate) struct Driven {
     pub live: Live,
     pub lease: Lease,
     pub state: State,
+    /// The session's earlier turns while the first question stands in the log and has not been put.
+    pub unput: Option<Vec<Vec<Message>>>,
+}
+
+/// A turn that has just begun in this process.
+pub(crate) struct Fresh {
+    /// Taken in the transaction that began it.
+    pub lease: Lease,
+    /// The turn.
+    pub row: TurnRow,
+    /// The session's earlier turns, when the first question is in the log too: then nothing more has to be written before
+    /// the model can be asked.
+    pub earlier: Option<Vec<Vec<Message>>>,
 }
 
 /// Drives a turn until it is over, or until this process is told to stop.
-pub(crate) async fn drive(runtime: Runtime, partition: Partition, turn: String, standing: Standing, live: Live) {
+pub(crate) async fn drive(
+    runtime: Runtime,
+    partition: Partition,
+    turn: String,
+    standing: Standing,
+    live: Live,
+    mut fresh: Option<Fresh>,
+) {
     loop {
-        match once(&runtime, &partition, &turn, &standing, &live).await {
+        match once(&runtime, &partition, &turn, &standing, &live, fresh.take()).await {
             Ok(On::Over) => break,
             Ok(On::Again) => {}
             Err(RuntimeError::Stopping) => break,
@@ -70,17 +90,21 @@ async fn once(
     turn: &str,
     standing: &Standing,
     live: &Live,
+    fresh: Option<Fresh>,
 ) -> Result<On, RuntimeError> {
     let mut bell = runtime.store.bell().subscribe();
-    let (lease, row) = match runtime.take_lease(partition, turn).await? {
-        Taken::Over => return Ok(On::Over),
-        Taken::Ours(lease, row) => (lease, row),
-        Taken::Busy => {
-            runtime.pause(&mut bell, Duration::from_secs(1)).await;
-            return Ok(On::Again);
-        }
+    let fresh = match fresh {
+        Some(fresh) => fresh,
+        None => match runtime.take_lease(partition, turn).await? {
+            Taken::Over => return Ok(On::Over),
+            Taken::Ours(lease, row) => Fresh { lease, row: *row, earlier: None },
+            Taken::Busy => {
+                runtime.pause(&mut bell, Duration::from_secs(1)).await;
+                return Ok(On::Again);
+            }
+        },
     };
-    let mut driven = Driven::load(runtime, partition, *row, standing, live, lease).await?;
+    let mut driven = Driven::load(runtime, partition, standing, live, fresh).await?;
     driven.recover().await?;
     loop {
         // Taken before anything is tried: what comes between the attempt and the wait is a difference, not a part of it.
@@ -113,11 +137,11 @@ impl Driven {
     pub(crate) async fn load(
         runtime: &Runtime,
         partition: &Partition,
-        turn: TurnRow,
         standing: &Standing,
         live: &Live,
-        lease: Lease,
+        fresh: Fresh,
     ) -> Result<Self, RuntimeError> {
+        let Fresh { lease, row: turn, earlier } = fresh;
         let id = turn.id.clone();
         let session_id = turn.session_id.clone();
         let version = turn.agent_version;
@@ -146,6 +170,7 @@ impl Driven {
             client: None,
             live: live.clone(),
             lease,
+            unput: earlier,
         })
     }
 

@@ -33,7 +33,8 @@ pub(crate) enum Taken {
 }
 
 impl Runtime {
-    fn owner(&self) -> String {
+    /// How a lease of this process names it.
+    pub(crate) fn owner(&self) -> String {
         self.store.home().process_id().to_string()
     }
 

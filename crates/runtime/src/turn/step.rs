@@ -2,7 +2,7 @@
 
 use super::drive::{Driven, not_approved};
 use super::lease::append_in;
-use super::state::{CallState, State};
+use super::state::CallState;
 use crate::call::{self, Stopped};
 use crate::context;
 use crate::error::RuntimeError;
@@ -12,7 +12,7 @@ use contract::turn::{CallResult, PlannedCall, TurnEvent};
 use contract::{Code, Micros};
 use futures_util::future::join_all;
 use futures_util::{FutureExt, StreamExt, select_biased};
-use models::{Message, ModelError, ModelErrorKind, ModelEvent, ModelRequest, Reply, ToolSpec};
+use models::{Message, ModelError, ModelErrorKind, ModelEvent, ModelRequest, Reply};
 use serde_json::Value;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -26,28 +26,32 @@ use trust::approvals::{self, Consume, NotConsumed};
 impl Driven {
     /// Asks the model, cutting the context in the open when it outgrows the window.
     pub(super) async fn ask_model(&mut self) -> Result<(), RuntimeError> {
-        let earlier = self.earlier().await?;
+        let unput = self.unput.take();
+        let mut is_written = unput.is_some();
+        let earlier = match unput {
+            Some(earlier) => earlier,
+            None => self.runtime.earlier(&self.session.id, self.turn.n).await?,
+        };
         let current = context::messages_of(&self.state);
-        let tools = self.tool_specs();
+        let tools = context::tool_specs(&self.instance);
         let system = self.agent.system_prompt.clone();
         let (provider, model) = self.turn.model.split_once(':').map_or((self.turn.model.as_str(), ""), |(p, m)| (p, m));
         let (provider, model) = (provider.to_owned(), model.to_owned());
-
-        let window = self.runtime.models.window(&provider, &model).unwrap_or(self.runtime.settings.window_tokens);
-        let answer_room = self.agent.params.max_tokens.unwrap_or(4096).min(window / 2);
-        let fixed = context::estimate_fixed(system.as_deref(), &tools);
-        let room = window.saturating_sub(answer_room).saturating_sub(fixed);
-        let sizes: Vec<u64> = earlier.iter().map(|turn| context::estimate(turn)).collect();
         let again = self.state.steps.last().filter(|step| step.blocks.is_none());
         let (step, mut attempt) = match again {
             Some(open) => (self.state.steps.len() as u32, open.attempts + 1),
             None => (self.state.steps.len() as u32 + 1, 1),
         };
         let last_cut = self.state.steps.last().map_or(0, |step| step.cut);
-        let mut cut = context::cut(&sizes, context::estimate(&current), room, last_cut);
+        let mut cut = match is_written {
+            true => last_cut,
+            false => self.runtime.cut(&self.turn.model, &self.agent, &tools, &earlier, &current, last_cut),
+        };
 
         loop {
-            self.append(vec![TurnEvent::ModelAsked { step, attempt, cut }]).await?;
+            if !std::mem::take(&mut is_written) {
+                self.append(vec![TurnEvent::ModelAsked { step, attempt, cut }]).await?;
+            }
             let messages: Vec<Message> = earlier.iter().skip(cut as usize).flatten().chain(&current).cloned().collect();
             let request = ModelRequest {
                 model: model.clone(),
@@ -79,34 +83,6 @@ impl Driven {
         }
     }
 
-    /// The session's earlier turns as messages, each turn for itself.
-    async fn earlier(&self) -> Result<Vec<Vec<Message>>, RuntimeError> {
-        let (session, n) = (self.session.id.clone(), self.turn.n);
-        let states: Vec<State> = self
-            .runtime
-            .store
-            .read(move |tx| -> Result<_, RuntimeError> {
-                let mut states = Vec::new();
-                for turn in turns::of_session(tx, &session)?.into_iter().filter(|turn| turn.n < n) {
-                    states.push(State::of(&turns::events(tx, &turn.id, 0)?));
-                }
-                Ok(states)
-            })
-            .await?;
-        Ok(states.iter().map(context::messages_of).collect())
-    }
-
-    fn tool_specs(&self) -> Vec<ToolSpec> {
-        self.instance
-            .facts()
-            .map(|facts| ToolSpec {
-                name: facts.name().to_owned(),
-                description: facts.description().to_owned(),
-                schema: facts.schema().clone(),
-            })
-            .collect()
-    }
-
     async fn stream(&mut self, provider: &str, request: ModelRequest) -> Result<Streamed, RuntimeError> {
         if self.client.is_none() {
             match self.runtime.client(provider, &self.turn.key_source, &self.turn.user_id).await {
@@ -127,8 +103,8 @@ impl Driven {
             let mut stream = client.stream(request).await?;
             while let Some(event) = stream.next().await {
                 match event? {
-                    ModelEvent::Text(text) => self.live.text(seq, text),
-                    ModelEvent::Reasoning(text) => self.live.reasoning(seq, text),
+                    ModelEvent::Text(text) => self.live.text(seq, &text),
+                    ModelEvent::Reasoning(text) => self.live.reasoning(seq, &text),
                     ModelEvent::Done(reply) => return Ok(reply),
                     ModelEvent::CallStarted { .. }
                     | ModelEvent::CallArguments { .. }

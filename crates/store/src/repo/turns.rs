@@ -63,13 +63,14 @@ fn json<T: serde::Serialize>(value: &T) -> Result<String, StoreError> {
     serde_json::to_string(value).map_err(|e| StoreError::Decode(e.to_string()))
 }
 
-/// Begins a turn: a running one without a lease, with the first events of its log. A second open turn of one session is
+/// Begins a turn: a running one under the lease that its row names, with the first events of its log. A second open turn of one session is
 /// refused by the database.
 pub fn begin(tx: &mut dyn Tx, t: &TurnRow, events: &[TurnEvent]) -> Result<(), StoreError> {
     let count = i64::try_from(events.len()).map_err(|_| StoreError::BadNumber)?;
     tx.exec(
         "insert into turns (id, session_id, partition, user_id, n, status, agent_version, model, key_source, limits, \
-         last_seq, created_at) values ($1, $2, $3, $4, $5, 'running', $6, $7, $8, $9, $10, $11)",
+         lease_owner, lease_epoch, lease_until, last_seq, created_at) \
+         values ($1, $2, $3, $4, $5, 'running', $6, $7, $8, $9, $10, $11, $12, $13, $14)",
         vals![
             &t.id,
             &t.session_id,
@@ -80,12 +81,15 @@ pub fn begin(tx: &mut dyn Tx, t: &TurnRow, events: &[TurnEvent]) -> Result<(), S
             &t.model,
             &t.key_source,
             json(&t.limits)?,
+            t.lease_owner.as_deref(),
+            t.lease_epoch,
+            t.lease_until.map(|until| until.0),
             count,
             t.created_at.0
         ],
     )?;
     for (seq, event) in (1..).zip(events) {
-        put_event(tx, &t.id, seq, t.created_at, 0, event)?;
+        put_event(tx, &t.id, seq, t.created_at, t.lease_epoch, event)?;
     }
     Ok(())
 }
