@@ -244,6 +244,29 @@ fn an_unknown_outcome_is_settled_where_the_turn_waits() {
     assert_eq!(desk.changes(1007), 1);
 }
 
+#[cfg(feature = "failpoints")]
+#[test]
+fn of_many_who_settle_at_once_one_does_and_the_others_hear_that_it_is_known() {
+    use crate::binary::line;
+    let desk = Desk::new();
+    let (turn, _) = killed_at(&desk, "effect_done");
+    let book = desk.home().join("desk.db");
+    std::fs::rename(&book, desk.home().join("desk.away")).unwrap();
+    std::fs::create_dir(&book).unwrap();
+    desk.ends(&["ask", "--resume", "mine", "--no-wait"], 3);
+    let web = crate::http::Web::start(&desk, &[]);
+    let ben = crate::http::token(&desk, "ben", &[]);
+    let path = format!("/turns/{turn}/calls/0/settle");
+    let statuses: Vec<u16> = std::thread::scope(|threads| {
+        let by_server = || web.post(&path, &ben, &json!({ "ran": true })).status;
+        let by_process = || desk.batch().call(&line::settle(&turn, 0, true)).status;
+        let asked: Vec<_> = (0..4).flat_map(|_| [threads.spawn(by_server), threads.spawn(by_process)]).collect();
+        asked.into_iter().map(|one| one.join().unwrap()).collect()
+    });
+    let count = |status| statuses.iter().filter(|one| **one == status).count();
+    assert_eq!((count(200), count(409)), (1, 7), "{statuses:?}");
+}
+
 fn an_interrupt_takes_the_question_back(place: Where) {
     let desk = Desk::on(place);
     let (asking, id) = asked(&desk, "cancel order 1007");

@@ -42,7 +42,6 @@ impl Engine {
             return Err(StudioError::invalid_request(format!("'wait' is at most {MOST_WAIT} seconds.")));
         }
         let session = session_name(&who, query.open()?, body.session)?;
-        runtime::check_session_name(session.as_deref())?;
         if !head.active {
             return Err(StudioError::new(Code::Unavailable, 503, "The agent is disabled."));
         }
@@ -85,12 +84,14 @@ impl Engine {
 
 /// Body and query name the session together or agree; what the transport carried comes last.
 fn session_name(who: &Admitted, query: SessionQuery, body: Option<String>) -> Result<Option<String>> {
-    match (body, query.session) {
+    let named = match (body, query.session) {
         (Some(a), Some(b)) if a != b => {
-            Err(StudioError::invalid_request("Body and query name two different sessions. Name one."))
+            return Err(StudioError::invalid_request("Body and query name two different sessions. Name one."));
         }
-        (named, other) => Ok(named.or(other).or_else(|| who.session.clone())),
-    }
+        (named, other) => named.or(other).or_else(|| who.session.clone()),
+    };
+    named.as_deref().map(contract::ops::test::check_session_name).transpose()?;
+    Ok(named)
 }
 
 impl Serve<Ask> for Engine {

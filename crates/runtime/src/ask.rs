@@ -229,14 +229,6 @@ fn planned(call: PlannedCall) -> [TurnEvent; 2] {
     ]
 }
 
-/// Checks the name that a caller gives to a session.
-///
-/// # Errors
-/// 400 `invalid_request`.
-pub fn check_session_name(name: Option<&str>) -> Result<(), StudioError> {
-    name.map_or(Ok(()), contract::ops::test::check_session_name)
-}
-
 fn gone() -> RuntimeError {
     StudioError::new(Code::NotFound, 404, "The agent is not there any more, or is disabled.").into()
 }

@@ -20,6 +20,10 @@ use trust::approvals::{end_open, status_at};
 /// How a turn begins that asks again for a call of an earlier one.
 const AGAIN: &str = "Ask again: ";
 
+/// How often, and how long each time, who settles a call waits for somebody who works on the turn.
+const SETTLE_TRIES: u32 = 20;
+const SETTLE_PAUSE: Duration = Duration::from_millis(100);
+
 /// What a reload found.
 #[derive(Clone, Debug, Default)]
 pub struct Reload {
@@ -119,15 +123,34 @@ impl Runtime {
         ran: bool,
         note: Option<String>,
     ) -> Result<(), StudioError> {
+        let settled = TurnEvent::UnknownSettled { ordinal, by: by.to_owned(), ran, note };
+        let mut bell = self.store.bell().subscribe();
+        // Of two who settle at the same moment one comes second, and hears how it stands then.
+        for _ in 0..SETTLE_TRIES {
+            match self.try_settle(partition, turn, ordinal, &settled).await {
+                Err(RuntimeError::LeaseLost) => self.pause(&mut bell, SETTLE_PAUSE).await,
+                done => return done.map_err(StudioError::from),
+            }
+        }
+        Err(RuntimeError::LeaseLost.into())
+    }
+
+    async fn try_settle(
+        &self,
+        partition: &Partition,
+        turn: &str,
+        ordinal: u32,
+        settled: &TurnEvent,
+    ) -> Result<(), RuntimeError> {
         let known =
             || StudioError::new(Code::AlreadyDecided, 409, "The outcome of this call is known, or it has not started.");
         let lease = match self.borrow_lease(partition, turn).await? {
             Taken::Ours(lease, _) => lease,
-            Taken::Over => return Err(known()),
-            Taken::Busy => return Err(RuntimeError::LeaseLost.into()),
+            Taken::Over => return Err(known().into()),
+            Taken::Busy => return Err(RuntimeError::LeaseLost),
         };
         let id = turn.to_owned();
-        let events = self.store.read(move |tx| turns::events(tx, &id, 0)).await.map_err(store_refusal)?;
+        let events = self.store.read(move |tx| turns::events(tx, &id, 0)).await?;
         let mut state = State::of(&events);
         // The tool is not asked: a person is here to say.
         let lost = state.lost_writes(lease.epoch);
@@ -136,7 +159,7 @@ impl Runtime {
             None => Err(StudioError::not_found("Call", &ordinal.to_string())),
             Some(known_state) if *known_state != CallState::Unknown && !lost.contains(&ordinal) => Err(known()),
             Some(_) => {
-                new.push(TurnEvent::UnknownSettled { ordinal, by: by.to_owned(), ran, note });
+                new.push(settled.clone());
                 Ok(())
             }
         };
@@ -145,7 +168,7 @@ impl Runtime {
         }
         let status = if state.waits() { TurnStatus::Waiting } else { TurnStatus::Running };
         self.release(&lease, status).await?;
-        result
+        Ok(result?)
     }
 
     /// Ends a session; its transcript stays. False when there was none.

@@ -21,7 +21,7 @@ pub mod turn;
 mod view;
 mod watch;
 
-pub use ask::{Ask, check_session_name};
+pub use ask::Ask;
 pub use control::Reload;
 pub use error::{RuntimeError, store_refusal};
 pub use keys::KeyChoice;

@@ -6,7 +6,7 @@ use crate::{answer, sse};
 use axum::response::Response;
 use contract::operation::meta;
 use contract::ops::test::AskStream;
-use contract::ops::turns::{ResumeTurn, TurnEvents};
+use contract::ops::turns::{GetTurn, ResumeTurn, TurnEvents};
 use contract::wire::{Events, WireRequest};
 use contract::{Code, Result, StudioError};
 use engine::{Caller, Entry};
@@ -31,11 +31,12 @@ pub async fn stream(
         Some(id) => {
             let wrong = || StudioError::invalid_request("'Last-Event-ID' must be the id of an event of such a stream.");
             let (turn, after) = read_id(id).ok_or_else(wrong)?;
-            let request = WireRequest {
-                path: [("id".to_owned(), turn.to_owned())].into(),
-                query: vec![("after".into(), after.to_string())],
-                ..WireRequest::default()
-            };
+            let of_turn = WireRequest { path: [("id".to_owned(), turn.to_owned())].into(), ..WireRequest::default() };
+            let turns = shared.engine.call::<GetTurn>(caller.clone(), of_turn.clone()).await?.0;
+            if request.path.get("name") != Some(&turns.agent_name) {
+                return Err(StudioError::not_found("Turn", turn));
+            }
+            let request = WireRequest { query: vec![("after".into(), after.to_string())], ..of_turn };
             (shared.engine.call::<TurnEvents>(caller, request).await?, after)
         }
     };

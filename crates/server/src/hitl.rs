@@ -2,6 +2,7 @@
 //!
 //! An interaction is an approval; only the person who asked answers here.
 
+use crate::observed::observed;
 use crate::shared::Shared;
 use crate::{answer, ask, request};
 use axum::Router;
@@ -21,7 +22,7 @@ pub fn router(shared: Arc<Shared>) -> Router {
 }
 
 async fn respond(State(shared): State<Arc<Shared>>, request: Request) -> Response {
-    responded(&shared, request).await.unwrap_or_else(|error| answer::refusal(&error))
+    observed(&shared, "hitl.respond", responded(&shared, request)).await
 }
 
 async fn responded(shared: &Arc<Shared>, request: Request) -> Result<Response> {

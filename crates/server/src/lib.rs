@@ -18,6 +18,7 @@ mod listen;
 mod lists;
 mod meta;
 mod metrics;
+mod observed;
 mod repeat;
 mod request;
 mod router;

@@ -1,7 +1,7 @@
 //! From an HTTP request to a request of the contract.
 
-use crate::ServerSettings;
 use crate::shared::Shared;
+use crate::{ServerSettings, ask};
 use axum::body::Body;
 use bytes::Bytes;
 use contract::wire::Method;
@@ -31,9 +31,17 @@ pub fn query(uri: &http::Uri) -> Vec<(String, String)> {
 ///
 /// # Errors
 /// 413 for one that is too long, 415 for one that does not claim to be JSON, 400 for one that breaks off, 408 for one that
-/// does not come.
+/// does not come, 503 for one that a stopping server would have to wait for.
 pub async fn body(method: Method, headers: &HeaderMap, body: Body, shared: &Shared) -> Result<Bytes> {
-    read(method, headers, body, &shared.settings, &shared.bodies).await
+    let stopped = async {
+        ask::last_answer(shared).await;
+        let message = "The server is stopping, and the body did not arrive before. Nothing was done; send it again.";
+        Err(StudioError::new(Code::Unavailable, 503, message))
+    };
+    tokio::select! {
+        read = read(method, headers, body, &shared.settings, &shared.bodies) => read,
+        stopped = stopped => stopped,
+    }
 }
 
 async fn read(

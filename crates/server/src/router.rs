@@ -3,6 +3,7 @@
 use crate::carry::carry;
 use crate::limits::Limits;
 use crate::metrics::Metrics;
+use crate::observed::observed;
 use crate::repeat::{BOOT, BOOT_ID, Repeats};
 use crate::shared::Shared;
 use crate::sign_in::SignInSource;
@@ -17,14 +18,11 @@ use contract::ops::test::{Ask, AskDefer, AskStream};
 use contract::wire::Method;
 use contract::{Code, Operation as _, StudioError};
 use engine::{Engine, Entry};
-use futures_util::FutureExt as _;
 use http::header::ACCEPT;
 use http::{HeaderMap, HeaderName, HeaderValue};
 use std::collections::{BTreeMap, BTreeSet};
 use std::future::Ready;
-use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
-use std::time::Instant;
 use tokio::sync::watch;
 
 /// Where the catalogue of tools answers too, beside `/catalog/tools`.
@@ -167,22 +165,9 @@ async fn handle(
     // What is no text names nothing.
     let Ok(params) = params else { return not_found(request.uri().clone()).await };
     let entry = route.choose(request.headers());
-    let begun = Instant::now();
     let named = params.iter().chain(route.fixed.iter().copied());
     let path = named.map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
-    let response = match AssertUnwindSafe(carry(&route.shared, &entry, path, request)).catch_unwind().await {
-        Ok(Ok(response)) => response,
-        Ok(Err(error)) => answer::refusal(&error),
-        Err(_) => {
-            tracing::error!(operation = entry.meta.id, "the operation panicked");
-            answer::refusal(&StudioError::internal())
-        }
-    };
-    let (status, took) = (response.status().as_u16(), begun.elapsed());
-    route.shared.metrics.answered(&entry.meta, status, took);
-    let ms = took.as_micros() as f64 / 1e3;
-    tracing::info!(target: "astudio_server::access", operation = entry.meta.id, status, ms);
-    response
+    observed(&route.shared, entry.meta.id, carry(&route.shared, &entry, path, request)).await
 }
 
 async fn not_found(uri: http::Uri) -> Response {

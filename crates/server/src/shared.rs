@@ -42,7 +42,7 @@ impl Shared {
             sign_in.credential.clone_from(&sign_in.user_id);
         }
         self.limits.pass(&owner(&sign_in))?;
-        Ok(Caller { sign_in: Some(sign_in), route_tenant, session: session(headers)? })
+        Ok(Caller { sign_in: Some(sign_in), route_tenant, session: session(headers) })
     }
 
     /// The moment at which a stream has to end: the server stops, or the caller may not read it any more.

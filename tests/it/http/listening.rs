@@ -49,12 +49,21 @@ fn a_stop_ends_streams_and_waiting_asks_and_keeps_the_turn() {
         })
     };
     let approval = desk.wait_pending(1).remove(0);
+    let mut half = TcpStream::connect(&web.address).unwrap();
+    let head = format!("POST /api/v1/astudio/agents HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {ben}\r\n");
+    half.write_all(format!("{head}content-type: application/json\r\ncontent-length: 100\r\n\r\n{{").as_bytes())
+        .unwrap();
+    // A second request on its own line is answered after the first arrived.
+    web.get("/me", &ben).ok(200);
     let begun = Instant::now();
     web.signal("TERM");
     let (status, body) = web.runtime.block_on(waiting).unwrap();
     assert_eq!(status, 503, "{body}");
     assert!(body.contains("stopping"), "{body}");
     changes.rest(&web);
+    let mut refused = String::new();
+    half.read_to_string(&mut refused).unwrap();
+    assert!(refused.starts_with("HTTP/1.1 503") && refused.contains("Nothing was done"), "{refused}");
     assert_eq!(web.stop(), 0);
     assert!(begun.elapsed() < Duration::from_secs(30), "{:?}", begun.elapsed());
     // The approval waits for whoever comes next.

@@ -69,6 +69,11 @@ fn what_is_wrong_is_said_in_one_form() {
         web.send(sent).refused(400, "invalid_json");
     }
     web.send(create().json(&json!([]))).refused(400, "invalid_request");
+    // The name of a session is looked at where one is used, and after the gates.
+    let odd = |path: &str| web.request(Method::GET, path, &ben).header("x-studio-session", "a b");
+    web.send(odd("/agents/greeter/test/transcript")).refused(400, "invalid_request");
+    web.send(odd("/agents/nobody/test/transcript")).refused(404, "not_found");
+    web.send(odd("/me")).ok(200);
     for address in ["/metrics", "/healthz"] {
         web.send(web.anywhere(Method::POST, address)).refused(405, "method_not_allowed");
     }

@@ -58,6 +58,9 @@ fn a_stream_is_continued_from_any_of_its_events() {
     web.get(&format!("/turns/{turn}/events"), &olga).refused(404, "not_found");
     let foreign = web.request(Method::POST, ASK, &olga).header("accept", "text/event-stream");
     web.send(foreign.header("last-event-id", ids[0]).json(&json!({}))).refused(404, "not_found");
+    let other = web.request(Method::POST, &ASK.replace("orders-desk", "greeter"), &ben);
+    let other = other.header("accept", "text/event-stream").header("last-event-id", ids[0]);
+    web.send(other.json(&json!({}))).refused(404, "not_found");
     let native = web.stream(web.request(Method::GET, &format!("/turns/{turn}/events"), &ben)).rest(&web);
     assert_eq!(native[0].data["type"], "turn");
     let later = web.request(Method::GET, &format!("/turns/{turn}/events"), &ben).header("last-event-id", "2");
@@ -124,6 +127,8 @@ fn the_answer_channel_of_the_original_takes_the_askers_word_only() {
     assert_eq!(stream.rest(&web).last().unwrap().data["type"], "RUN_FINISHED");
     assert_eq!(desk.changes(1007), 1);
     respond(&ben, json!(true)).refused(409, "already_decided");
+    let counted = web.send(web.anywhere(Method::GET, "/metrics").bearer_auth(&ben)).ok(200).to_string();
+    assert!(counted.contains("hitl.respond"), "{counted}");
 }
 
 #[test]
