@@ -23,6 +23,7 @@ everywhere! {
     people_of_another_tenant_are_as_if_absent,
     users_are_created_as_viewers_and_changed_with_care,
     a_tenant_keeps_an_active_administrator,
+    the_platforms_administrator_is_not_shut_out,
 }
 
 #[tokio::test]
@@ -213,6 +214,20 @@ async fn a_tenant_keeps_an_active_administrator(place: Where) {
         let body = json!({ "role": "Viewer", "groups": groups });
         town.call::<PutMember>("bo@acme", &[("user", "ana")], body).await.refused(400, "invalid_request");
     }
+}
+
+async fn the_platforms_administrator_is_not_shut_out(place: Where) {
+    let town = Town::on(place).await;
+    let put =
+        async |by: &str, role: &str| town.call::<PutMember>(by, &[("user", "root")], json!({ "role": role })).await;
+    let delete = async |by: &str| town.call::<DeleteMember>(by, &[("user", "root")], NOTHING).await;
+    put("ana@acme", "Admin").await.refused(403, "access_denied");
+    delete("ana@acme").await.refused(403, "access_denied");
+    delete("root@acme").await.refused(409, "delete_refused");
+    assert_eq!(put("root@acme", "Builder").await.ok()["role"], "Builder");
+    // With another who administers the platform, one may go.
+    town.sql("update users set platform_admin = 1 where id = 'bo'").await;
+    delete("bo@acme").await.ok();
 }
 
 #[tokio::test]

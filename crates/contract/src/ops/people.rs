@@ -72,13 +72,13 @@ operations! {
     PutMember = "members.put" {
         Put "/admin/members/{user}", Write, Gates::ADMIN,
         path: UserPath, query: NoQuery, body: MemberPut, reply: Json<Member>, ok: 200,
-        refusals: [NotFound 404, InvalidJson 400, InvalidRequest 400, DeleteRefused 409],
+        refusals: [NotFound 404, InvalidJson 400, InvalidRequest 400, AccessDenied 403, DeleteRefused 409],
     }
     /// Take a user out of the caller's tenant.
     DeleteMember = "members.delete" {
         Delete "/admin/members/{user}", Write, Gates::ADMIN,
         path: UserPath, query: NoQuery, body: NoBody, reply: Json<MemberDeleted>, ok: 200,
-        refusals: [NotFound 404, DeleteRefused 409],
+        refusals: [NotFound 404, AccessDenied 403, DeleteRefused 409],
     }
 }
 

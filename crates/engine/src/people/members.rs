@@ -7,7 +7,7 @@ use contract::ops::people::{
     DeleteMember, GetMember, ListMembers, Member, MemberDeleted, MemberList, MemberPut, PutMember, Role, UserPath,
 };
 use contract::wire::{Json, Late, NoBody, NoPath, NoQuery};
-use contract::{Micros, Result, StudioError};
+use contract::{Code, Micros, Result, StudioError};
 use rules::Partition;
 use serde_json::json;
 use std::collections::BTreeSet;
@@ -41,6 +41,25 @@ fn may_put(tx: &mut dyn Tx, who: &Admitted, tenant: &Partition, user: &str) -> s
     let known = people::get_member(tx, tenant.as_str(), user)?.is_some()
         || (who.scope.is_superuser && people::user_flags(tx, user)?.is_some());
     if known { Ok(()) } else { Err(absent(user).into()) }
+}
+
+/// Refuses a change by others of the membership of who administers the platform: it is their way into the tenant. The last one
+/// keeps one such way.
+fn keep_the_platform(tx: &mut dyn Tx, who: &Admitted, before: &Member, goes: bool) -> std::result::Result<(), Failure> {
+    if people::user_flags(tx, &before.user)?.is_none_or(|(_, administers)| !administers) {
+        return Ok(());
+    }
+    if !who.scope.is_superuser {
+        let why = "Only an administrator of the platform may change the membership of one.";
+        return Err(StudioError::new(Code::AccessDenied, 403, why).into());
+    }
+    let is_last = goes && people::other_platform_admins(tx, &before.user)? == 0;
+    if is_last && people::tenants_of(tx, &before.user)?.len() == 1 {
+        let why =
+            "This is the only membership of the last active administrator of the platform, who needs one to sign in.";
+        return Err(StudioError::new(Code::DeleteRefused, 409, why).into());
+    }
+    Ok(())
 }
 
 /// Refuses what would leave the tenant without an active administrator.
@@ -82,10 +101,11 @@ impl Serve<PutMember> for Engine {
                 if before.as_ref() == Some(&member) {
                     return Ok(member);
                 }
-                if let Some(before) = &before
-                    && role != Role::Admin
-                {
-                    keep_an_admin(tx, before)?;
+                if let Some(before) = &before {
+                    keep_the_platform(tx, &who, before, false)?;
+                    if role != Role::Admin {
+                        keep_an_admin(tx, before)?;
+                    }
                 }
                 people::put_member(tx, &member)?;
                 let shown = |m: &Member| json!({ "role": m.role, "groups": m.groups });
@@ -118,6 +138,7 @@ impl Serve<DeleteMember> for Engine {
         self.store
             .write::<_, Failure, _>(move |tx| {
                 let before = people::get_member(tx, tenant.as_str(), &user)?.ok_or_else(|| absent(&user))?;
+                keep_the_platform(tx, &who, &before, true)?;
                 keep_an_admin(tx, &before)?;
                 // Or they would work again should the person come back.
                 let revoked = tokens::revoke_all(tx, tenant.as_str(), &user, now.0)?;
