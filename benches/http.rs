@@ -131,11 +131,22 @@ async fn all(plan: &Plan, report: &mut Report) {
     let served = Served::start(folder.path());
     tokio::time::sleep(plan.round).await;
     report.measure("memory of the idle server", Unit::Mebibytes, &[served.memory().0], 40.0);
+    let mut told = Vec::new();
+    let mut tell = |after: &str| {
+        let (_, most, own) = served.memory();
+        told.push(format!("{after} {most:.0} ({own:.0})"));
+    };
     load::reads(&served, &tokens, plan, report).await;
+    tell("reads");
     load::lists(&served, &tokens, plan.agents, 20.0, plan, report).await;
+    tell("lists");
     load::first_word(&served, &tokens, &provider, plan, report).await;
+    tell("first words");
     load::streams(&served, &tokens, plan, report).await;
+    tell("streams");
     load::writes(&served, &tokens, plan, report).await;
+    tell("writes");
+    report.note(format!("Memory in MiB, at most until after, and the process's own then: {}.", told.join(", ")));
     report.measure("memory of the server, at most", Unit::Mebibytes, &[served.memory().1], 100.0);
     report.note(
         "The Python original on such a machine: list of 10,000 0.64 to 1/s, of 1,000 10 to 12/s, get one 700 to 1,340/s, patch 170 \

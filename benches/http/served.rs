@@ -45,14 +45,15 @@ impl Served {
         Self { child, _out: out, address, ready: ready.unwrap() }
     }
 
-    /// Memory in mebibytes: now, and the most there ever was.
-    pub fn memory(&self) -> (f64, f64) {
+    /// Memory in mebibytes: now, the most there ever was, and what of it is the process's own now; the rest are pages of the
+    /// program and of the database, which the system can take back.
+    pub fn memory(&self) -> (f64, f64, f64) {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap_or_default();
         let field = |name: &str| {
             let line = status.lines().find_map(|line| line.strip_prefix(name));
             line.and_then(|rest| rest.split_whitespace().nth(1)?.parse::<f64>().ok()).unwrap_or_default() / 1024.0
         };
-        (field("VmRSS"), field("VmHWM"))
+        (field("VmRSS"), field("VmHWM"), field("RssAnon"))
     }
 }
 

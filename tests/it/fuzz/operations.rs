@@ -28,7 +28,11 @@ impl Homes {
     /// The home for the next request; a fresh one when it is asked for, or when much has happened in the last.
     async fn next(&mut self, fresh: bool) -> &Town {
         if fresh || self.used == PER_HOME {
-            (self.town, self.used) = (None, 0);
+            // Turns that wait for people would keep all of it.
+            if let Some(town) = self.town.take() {
+                town.app.engine.runtime.shutdown().await;
+            }
+            self.used = 0;
         }
         self.used += 1;
         match &mut self.town {

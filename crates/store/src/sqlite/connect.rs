@@ -44,7 +44,7 @@ pub(super) fn open_reader(path: &Path) -> Result<Connection, StoreError> {
         "PRAGMA query_only = ON;
          PRAGMA temp_store = MEMORY;
          PRAGMA cache_size = -8000;
-         PRAGMA mmap_size = 268435456;",
+         PRAGMA mmap_size = 67108864;",
     )?;
     Ok(conn)
 }

@@ -11,7 +11,7 @@ use super::tx::SqliteTx;
 use crate::{StoreError, Tx};
 
 /// Connections kept for the next reader; more may be open while more read at once.
-const KEPT: usize = 8;
+const KEPT: usize = 4;
 
 /// The pool.
 #[derive(Debug)]
