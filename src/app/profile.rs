@@ -1,7 +1,7 @@
 //! Profiles: named ways to a home or to a server, and what comes of one together with the flags.
 
 use super::builder::variable;
-use client::{Credential, Pace, Server};
+use client::{Credential, Pace, Password, Server};
 use contract::{Code, Result, StudioError};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -46,8 +46,12 @@ pub struct ProfileSettings {
 pub struct Wanted {
     /// A server's address.
     pub server: Option<String>,
-    /// A token for it.
+    /// A token for it. It wins over the profile's credential.
     pub token: Option<Secret>,
+    /// Whether the token was typed, and does not only stand in the environment.
+    pub token_typed: bool,
+    /// Whether a home is named.
+    pub home: bool,
     /// Whom to speak for in a home.
     pub speak_as: Option<String>,
 }
@@ -103,11 +107,11 @@ impl ProfileSettings {
         Ok(())
     }
 
-    fn credential(&self, token: Option<Secret>, ask: impl FnOnce(&str) -> Result<Secret>) -> Result<Credential> {
+    fn credential(&self, ask: fn(&str) -> Result<Secret>) -> Result<Credential> {
         if let (Some(url), Some(user)) = (&self.login_url, &self.user) {
             let password = match &self.password_env {
-                Some(name) => variable(name).map(Secret::new).ok_or_else(|| unset(name))?,
-                None => ask(user)?,
+                Some(name) => Password::Known(variable(name).map(Secret::new).ok_or_else(|| unset(name))?),
+                None => Password::Asked(ask),
             };
             return Ok(Credential::Login { url: url.clone(), user: user.clone(), password });
         }
@@ -120,7 +124,7 @@ impl ProfileSettings {
             })?;
             return token_of(text);
         }
-        Ok(token.map_or(Credential::Nobody, Credential::Token))
+        Ok(Credential::Nobody)
     }
 }
 
@@ -133,7 +137,8 @@ fn token_of(text: String) -> Result<Credential> {
     }
 }
 
-/// Puts flags and profile together. `ask` reads the password of this user from the terminal.
+/// Puts flags and profile together. `ask` reads the password of this user from the terminal; it is called when a request
+/// needs it.
 ///
 /// # Errors
 /// What contradicts, or is not there.
@@ -141,9 +146,9 @@ pub fn whither(
     wanted: Wanted,
     profile: Option<(&str, &ProfileSettings)>,
     patience: Duration,
-    ask: impl FnOnce(&str) -> Result<Secret>,
+    ask: fn(&str) -> Result<Secret>,
 ) -> Result<Whither> {
-    let Wanted { server, token, speak_as } = wanted;
+    let Wanted { server, token, token_typed, home, speak_as } = wanted;
     let none = ProfileSettings::default();
     let (name, profile) = profile.unwrap_or(("", &none));
     if server.is_some() && !name.is_empty() {
@@ -154,6 +159,13 @@ pub fn whither(
         )));
     }
     let Some(url) = server.or_else(|| profile.server.clone()) else {
+        // A variable may stand there for other calls; with nothing that says where to go it is taken for a forgotten server.
+        if token.is_some() && (token_typed || !home && profile.home.is_none()) {
+            return Err(StudioError::invalid_request(
+                "A token is for a server, and none is named. Name it with --server, ASTUDIO_SERVER or --profile; for a home leave \
+                 out --token and unset ASTUDIO_TOKEN, or name the home with --home or ASTUDIO_HOME.",
+            ));
+        }
         let own = profile.user.as_ref().map(|user| match &profile.tenant {
             Some(tenant) => format!("{user}@{tenant}"),
             None => user.clone(),
@@ -166,7 +178,7 @@ pub fn whither(
              --profile.",
         ));
     }
-    let credential = profile.credential(token, ask)?;
+    let credential = token.map_or_else(|| profile.credential(ask), |token| Ok(Credential::Token(token)))?;
     Ok(Whither::Server(Box::new(Server {
         prefix: profile.prefix.clone(),
         tenant: profile.tenant.clone(),
@@ -191,7 +203,7 @@ mod tests {
 
     fn go(wanted: Wanted, profile: &ProfileSettings) -> Result<Whither> {
         let named = (*profile != ProfileSettings::default()).then_some(("p", profile));
-        whither(wanted, named, Duration::from_secs(1), |user| Ok(Secret::new(format!("asked {user}"))))
+        whither(wanted, named, Duration::from_secs(1), |_| panic!("nothing was sent yet"))
     }
 
     fn server(to: Whither) -> Server {
@@ -203,7 +215,7 @@ mod tests {
 
     #[test]
     fn without_a_server_it_is_a_home() {
-        let wanted = Wanted { token: Some(Secret::new("t".into())), speak_as: Some("vic".into()), ..Wanted::default() };
+        let wanted = Wanted { speak_as: Some("vic".into()), ..Wanted::default() };
         let profile =
             ProfileSettings { user: Some("ann".into()), tenant: Some("acme".into()), ..ProfileSettings::default() };
         let of = |to| match to {
@@ -215,37 +227,66 @@ mod tests {
         assert_eq!(of(go(Wanted::default(), &profile).unwrap()), (Some("/h".into()), Some("ann@acme".into())));
     }
 
+    fn token(text: &str) -> Option<Secret> {
+        Some(Secret::new(text.into()))
+    }
+
     #[test]
-    fn a_profile_keeps_its_credential_to_its_server() {
-        let wanted =
-            Wanted { server: Some("http://a".into()), token: Some(Secret::new("flag".into())), speak_as: None };
-        let to = server(go(wanted.clone(), &ProfileSettings::default()).unwrap());
+    fn a_token_needs_a_server() {
+        let typed = Wanted { token: token("t"), token_typed: true, home: true, ..Wanted::default() };
+        let ambient = Wanted { token_typed: false, home: false, ..typed.clone() };
+        let at_home = ProfileSettings { home: Some("/h".into()), ..ProfileSettings::default() };
+        for (wanted, profile) in
+            [(&typed, &at_home), (&typed, &ProfileSettings::default()), (&ambient, &Default::default())]
+        {
+            let error = go(wanted.clone(), profile).unwrap_err();
+            assert!(error.code == Code::InvalidRequest && error.message.contains("--server"), "{error}");
+        }
+        // A variable that is there for other calls does not keep anybody from a home that is named.
+        assert!(matches!(go(ambient.clone(), &at_home), Ok(Whither::Home { .. })));
+        let named = Wanted { home: true, ..ambient };
+        assert!(matches!(go(named, &ProfileSettings::default()), Ok(Whither::Home { .. })));
+    }
+
+    #[test]
+    fn what_is_said_wins_over_the_profile_and_a_profile_keeps_its_credential_to_its_server() {
+        let elsewhere = Wanted { server: Some("http://a".into()), token: token("flag"), ..Wanted::default() };
+        let to = server(go(elsewhere.clone(), &ProfileSettings::default()).unwrap());
         assert!(matches!(to.credential, Credential::Token(token) if token.expose() == "flag"));
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join("token");
         std::fs::write(&file, "filed\n").unwrap();
-        let profile =
+        let filed =
             ProfileSettings { server: Some("http://b".into()), token_file: Some(file), ..ProfileSettings::default() };
-        assert!(go(wanted.clone(), &profile).unwrap_err().message.contains("profile p"));
-        let to = server(go(Wanted { server: None, ..wanted.clone() }, &profile).unwrap());
-        assert_eq!(to.url, "http://b");
-        assert!(matches!(to.credential, Credential::Token(token) if token.expose() == "filed"));
+        assert!(go(elsewhere.clone(), &filed).unwrap_err().message.contains("profile p"));
         let login = ProfileSettings {
             login_url: Some("http://b/login".into()),
             user: Some("ann".into()),
             token_file: None,
-            ..profile
+            ..filed.clone()
         };
-        let to = server(go(Wanted { server: None, ..wanted.clone() }, &login).unwrap());
-        assert!(matches!(to.credential, Credential::Login { password, .. } if password.expose() == "asked ann"));
-        let missing = ProfileSettings { password_env: Some("ASTUDIO_TEST_NOT_SET".into()), ..login };
-        let error = go(Wanted { server: None, ..wanted }, &missing).unwrap_err();
-        assert!(error.message.contains("ASTUDIO_TEST_NOT_SET"), "{error}");
+        let unset = ProfileSettings { password_env: Some("ASTUDIO_TEST_NOT_SET".into()), ..login.clone() };
+        let no_variable =
+            ProfileSettings { token_env: Some("ASTUDIO_TEST_NOT_SET".into()), token_file: None, ..filed.clone() };
+        let missing = ProfileSettings { token_file: Some("/nowhere/token".into()), ..filed.clone() };
+        for profile in [&filed, &login, &unset, &no_variable, &missing] {
+            let to = server(go(Wanted { server: None, ..elsewhere.clone() }, profile).unwrap());
+            assert_eq!(to.url, "http://b");
+            assert!(matches!(to.credential, Credential::Token(token) if token.expose() == "flag"), "{profile:?}");
+        }
+        let to = server(go(Wanted::default(), &filed).unwrap());
+        assert!(matches!(to.credential, Credential::Token(token) if token.expose() == "filed"));
+        let to = server(go(Wanted::default(), &login).unwrap());
+        assert!(matches!(to.credential, Credential::Login { password: Password::Asked(_), .. }));
+        for profile in [&unset, &no_variable] {
+            let error = go(Wanted::default(), profile).unwrap_err();
+            assert!(error.message.contains("ASTUDIO_TEST_NOT_SET"), "{error}");
+        }
     }
 
     #[test]
     fn nobody_speaks_for_others_on_a_server() {
-        let wanted = Wanted { server: Some("http://a".into()), token: None, speak_as: Some("vic".into()) };
+        let wanted = Wanted { server: Some("http://a".into()), speak_as: Some("vic".into()), ..Wanted::default() };
         assert_eq!(go(wanted, &ProfileSettings::default()).unwrap_err().code, Code::InvalidRequest);
     }
 

@@ -103,6 +103,9 @@ struct Global {
     /// Your token for the server; ASTUDIO_TOKEN or a profile is a better place, for other users of this machine can read arguments
     #[arg(long, global = true, value_name = "TOKEN", value_parser = secret)]
     token: Option<text::Secret>,
+    /// Whether the token was typed.
+    #[arg(skip)]
+    token_typed: bool,
     /// Use this profile of the settings: a home, or a server and who you are there [env: ASTUDIO_PROFILE]
     #[arg(long, global = true, value_name = "NAME")]
     profile: Option<String>,
@@ -126,6 +129,7 @@ impl Global {
         self.config = self.config.or_else(|| variable("ASTUDIO_CONFIG").map(PathBuf::from));
         let word = |name| variable(name).and_then(|value| value.into_string().ok());
         self.server = self.server.or_else(|| word("ASTUDIO_SERVER"));
+        self.token_typed = self.token.is_some();
         self.token = self.token.or_else(|| word("ASTUDIO_TOKEN").map(|token| text::Secret::new(token.trim().into())));
         self.profile = self.profile.or_else(|| word("ASTUDIO_PROFILE"));
         self.speak_as = self.speak_as.or_else(|| word("ASTUDIO_AS"));
@@ -133,9 +137,11 @@ impl Global {
     }
 }
 
-/// Holds a secret argument so that nothing prints it.
-fn secret(text: &str) -> std::result::Result<text::Secret, std::convert::Infallible> {
-    Ok(text::Secret::new(text.trim().to_owned()))
+/// Holds a secret argument so that nothing prints it. An empty one is refused: it comes from a variable that is not set, and
+/// must not make the call somebody else's.
+fn secret(text: &str) -> std::result::Result<text::Secret, &'static str> {
+    let secret = text.trim();
+    if secret.is_empty() { Err("it is empty") } else { Ok(text::Secret::new(secret.to_owned())) }
 }
 
 /// The commands.
@@ -347,6 +353,10 @@ enum Face {
 
 /// Opens the workbench as this client.
 async fn open(ctx: &Ctx, client: Client, places: &Places, settings: &Settings, face: Face) -> Outcome {
+    if let Reach::Server(proxy) = &ctx.reach {
+        // Afterwards the terminal belongs to the workbench.
+        proxy.ask_password().await?;
+    }
     match face {
         Face::None => Ok(Exit::Done),
         Face::Screen(log) => workbench::run(ctx, client, places, settings, log).await,

@@ -22,6 +22,8 @@ pub(super) fn whither(global: &Global, settings: &Settings) -> Result<Whither> {
     let wanted = Wanted {
         server: some(&global.server),
         token: global.token.clone().filter(|token| !token.expose().is_empty()),
+        token_typed: global.token_typed,
+        home: global.home.is_some(),
         speak_as: some(&global.speak_as),
     };
     app::whither(wanted, profile, Duration::from_secs(settings.remote.patience_seconds), ask_password)

@@ -72,6 +72,13 @@ fn no_key_is_ever_an_argument() {
 }
 
 #[test]
+fn an_empty_token_is_none() {
+    for empty in ["", " "] {
+        assert!(Args::try_parse_from(["astudio", "--token", empty, "me"]).is_err());
+    }
+}
+
+#[test]
 fn the_command_for_another_terminal_is_quoted() {
     let mut global = Global {
         plain: false,
@@ -80,6 +87,7 @@ fn the_command_for_another_terminal_is_quoted() {
         config: None,
         server: None,
         token: Some(text::Secret::new("geheim".into())),
+        token_typed: true,
         profile: None,
         speak_as: Some("ann@acme".into()),
         set: Vec::new(),

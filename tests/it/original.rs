@@ -153,6 +153,53 @@ fn signing_in_by_a_token_and_by_a_profile() {
 }
 
 #[test]
+fn what_is_said_wins_and_a_password_is_asked_for_when_it_is_needed() {
+    let server = Original::start();
+    let cli = Cli::new();
+    std::fs::create_dir_all(cli.home()).unwrap();
+    let (url, login) = (server.url(), server.login_url());
+    let profiles = format!(
+        "[profiles.py]\nserver = '{url}'\nlogin_url = '{login}'\nuser = 'u1'\n\
+         [profiles.token]\nserver = '{url}'\ntoken_env = 'PY_TOKEN'\n"
+    );
+    std::fs::write(cli.home().join("config.toml"), profiles).unwrap();
+    let run = |args: &[&str], envs: &[(&str, &str)]| {
+        let output = cli.command(args).envs(envs.iter().copied()).output().unwrap();
+        (output.status.code(), words(&output))
+    };
+    // What needs no server refuses or answers without a question.
+    for args in [&["doctor"][..], &["serve"], &["migrate", "plan"], &["audit", "seal"], &["demo"]] {
+        let (code, (_, told)) = run(&[args, &["--profile", "py"]].concat(), &[]);
+        assert!(code == Some(USAGE) && told.contains("where the home is"), "{args:?}: {told}");
+    }
+    for args in [&["completions", "bash"][..], &["api"], &["man"]] {
+        assert_eq!(run(&[args, &["--profile", "py"]].concat(), &[]).0, Some(0), "{args:?}");
+    }
+    let (code, (_, told)) = run(&["me", "--profile", "py"], &[]);
+    assert!(code == Some(USAGE) && told.contains("no terminal to ask for the password"), "{told}");
+    assert!(server.seen().is_empty(), "{:?}", server.seen());
+
+    let who = |args: &[&str], envs: &[(&str, &str)]| {
+        let (code, (said, told)) = run(&[&["me", "--json"], args].concat(), envs);
+        assert_eq!(code, Some(0), "{args:?} {envs:?}: {said}{told}");
+        let me: serde_json::Value = serde_json::from_str(&said).unwrap();
+        me["user_id"].as_str().unwrap().to_owned()
+    };
+    let (author, viewer) = (("ASTUDIO_TOKEN", AUTHOR), ("PY_TOKEN", VIEWER));
+    let of = |token: &str| who(&["--server", &url, "--token", token], &[]);
+    let (u1, other, root) = (of(AUTHOR), of(VIEWER), of(SUPERUSER));
+    assert!(u1 != other && other != root, "{u1} {other} {root}");
+    assert_eq!(who(&["--profile", "token"], &[viewer]), other);
+    assert_eq!(who(&["--profile", "token"], &[viewer, author]), u1, "the environment wins over a profile");
+    assert_eq!(who(&["--profile", "py"], &[author]), u1, "and no password is asked for");
+    assert_eq!(who(&["--profile", "token", "--token", SUPERUSER], &[viewer, author]), root, "what is typed wins");
+    // A token without a server is a mistake; a variable that stands there for other calls is none where a home is named.
+    let (code, (_, told)) = run(&["me", "--token", AUTHOR], &[]);
+    assert!(code == Some(USAGE) && told.contains("--server") && !told.contains(AUTHOR), "{told}");
+    assert_eq!(run(&["me"], &[author]).0, Some(0));
+}
+
+#[test]
 fn what_it_lacks_is_said_in_words() {
     let server = Original::start();
     let cli = with_agents(&server);

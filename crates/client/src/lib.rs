@@ -14,7 +14,7 @@ use engine::Entry;
 use std::collections::BTreeMap;
 
 pub use engine::{Caller, Engine, Serve};
-pub use proxy::{Connection, Credential, Pace, Proxy, Server};
+pub use proxy::{Connection, Credential, Dialect, Pace, Password, Proxy, Server};
 
 /// A request of an operation, typed.
 pub struct Request<O: Operation> {

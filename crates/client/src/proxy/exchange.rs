@@ -109,7 +109,8 @@ pub(super) struct Line {
     pub standing: Standing,
     /// How long what may take.
     pub pace: Pace,
-    sign_in: SignIn,
+    /// Who speaks.
+    pub sign_in: SignIn,
     /// The run of the server that answered last.
     boot: Mutex<Option<HeaderValue>>,
 }

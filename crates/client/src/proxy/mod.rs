@@ -22,7 +22,7 @@ pub use address::PREFIX;
 pub(crate) use address::path_of;
 pub use connection::Connection;
 pub use exchange::Pace;
-pub use sign_in::Credential;
+pub use sign_in::{Credential, Password};
 pub use speech::Dialect;
 
 use crate::dialect::Original;
@@ -94,6 +94,15 @@ impl Proxy {
     /// Host and port, for people.
     pub fn host(&self) -> &str {
         self.0.line.address.host()
+    }
+
+    /// Asks for the password of the sign-in now, if a person is to be asked for one: a program that is about to take the whole
+    /// terminal cannot ask later.
+    ///
+    /// # Errors
+    /// Nobody can be asked.
+    pub async fn ask_password(&self) -> Result<()> {
+        self.0.line.sign_in.ask_password().await
     }
 
     /// How the connection stands, and every change of it.

@@ -6,6 +6,7 @@ use reqwest::Url;
 use serde_json::{Value, json};
 use std::time::Duration;
 use text::Secret;
+use tokio::sync::OnceCell;
 
 /// What a proxy signs in with.
 #[derive(Clone, Debug)]
@@ -21,8 +22,17 @@ pub enum Credential {
         /// The user.
         user: String,
         /// The password.
-        password: Secret,
+        password: Password,
     },
+}
+
+/// Where the password of a login comes from.
+#[derive(Clone, Debug)]
+pub enum Password {
+    /// It is known.
+    Known(Secret),
+    /// A person is asked for that of this user, once, when the first request needs it. The call may block.
+    Asked(fn(&str) -> Result<Secret>),
 }
 
 /// Names under which servers hand out a token.
@@ -32,6 +42,8 @@ const NAMES: [&str; 5] = ["token", "access_token", "accessToken", "jwt", "id_tok
 #[derive(Debug)]
 pub(super) struct SignIn {
     credential: Credential,
+    /// The password that a person said.
+    said: OnceCell<Secret>,
     /// The token of a login.
     fresh: Joint<Secret>,
 }
@@ -50,23 +62,34 @@ impl SignIn {
     /// # Errors
     /// The address of the login is none.
     pub fn new(credential: Credential) -> Result<Self> {
-        let sign_in = Self { credential, fresh: Joint::new() };
-        sign_in.login().transpose()?;
-        Ok(sign_in)
+        if let Credential::Login { url, .. } = &credential {
+            address(url)?;
+        }
+        Ok(Self { credential, said: OnceCell::new(), fresh: Joint::new() })
     }
 
-    /// The login that gives a token, if there is one.
-    fn login(&self) -> Option<Result<Login>> {
-        let Credential::Login { url, user, password } = &self.credential else { return None };
-        let url = Url::parse(url).ok().filter(|url| matches!(url.scheme(), "http" | "https") && url.has_host());
-        Some(match url {
-            Some(url) => Ok(Login { url, body: json!({ "username": user, "password": password.expose() }) }),
-            None => Err(StudioError::new(
-                Code::InvalidConfig,
-                422,
-                "The profile's `login_url` must start with http:// or https:// and name a host.",
-            )),
-        })
+    /// Asks for the password now, if a person is to be asked for one and was not. Later there may be no terminal for it.
+    ///
+    /// # Errors
+    /// Nobody can be asked.
+    pub async fn ask_password(&self) -> Result<()> {
+        if let Credential::Login { user, password, .. } = &self.credential {
+            self.password(user, password).await?;
+        }
+        Ok(())
+    }
+
+    async fn password<'a>(&'a self, user: &str, password: &'a Password) -> Result<&'a Secret> {
+        let ask = match password {
+            Password::Known(password) => return Ok(password),
+            Password::Asked(ask) => *ask,
+        };
+        let user = user.to_owned();
+        // People type slowly.
+        let asking = || async move {
+            tokio::task::spawn_blocking(move || ask(&user)).await.map_err(|_| StudioError::internal())?
+        };
+        self.said.get_or_try_init(asking).await
     }
 
     /// The token to send. `send` signs in where that is needed, in the time that is left of the patience; requests at the same
@@ -81,14 +104,15 @@ impl SignIn {
         patience: Duration,
         send: impl AsyncFnOnce(Login, Duration) -> Result<Value>,
     ) -> Result<Option<Secret>> {
-        let login = match &self.credential {
+        let (url, user, password) = match &self.credential {
             Credential::Nobody => return Ok(None),
             Credential::Token(token) => return Ok(Some(token.clone())),
-            Credential::Login { .. } => self.login(),
+            Credential::Login { url, user, password } => (url, user, password),
         };
-        let Some(login) = login.transpose()? else { return Ok(None) };
         let stands = |token: &Secret| refused.is_none_or(|refused| refused.expose() != token.expose());
         let sign_in = async |left| {
+            let password = self.password(user, password).await?;
+            let login = Login { url: address(url)?, body: json!({ "username": user, "password": password.expose() }) };
             found(&send(login, left).await?).ok_or_else(|| {
                 let message = "The sign-in was answered without a token. Check `login_url`.";
                 StudioError::new(Code::Unauthorized, 401, message)
@@ -101,6 +125,14 @@ impl SignIn {
     pub fn can_renew(&self) -> bool {
         matches!(self.credential, Credential::Login { .. })
     }
+}
+
+/// The address of a login.
+fn address(url: &str) -> Result<Url> {
+    Url::parse(url).ok().filter(|url| matches!(url.scheme(), "http" | "https") && url.has_host()).ok_or_else(|| {
+        let message = "The profile's `login_url` must start with http:// or https:// and name a host.";
+        StudioError::new(Code::InvalidConfig, 422, message)
+    })
 }
 
 /// Whether a login that failed so fails so every time.
@@ -138,7 +170,7 @@ mod tests {
     #[test]
     fn a_login_needs_an_address() {
         for url in ["", "h/login", "ftp://h"] {
-            let password = Secret::new("geheim".into());
+            let password = Password::Known(Secret::new("geheim".into()));
             let error = SignIn::new(Credential::Login { url: url.into(), user: "u".into(), password }).unwrap_err();
             assert!(error.message.contains("login_url") && !error.message.contains("geheim"), "{error}");
         }

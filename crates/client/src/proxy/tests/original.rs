@@ -80,7 +80,7 @@ async fn who_is_unknown_is_told_so() {
     let login = |password: &str| Credential::Login {
         url: server.login_url(),
         user: "u1".into(),
-        password: Secret::new(password.into()),
+        password: crate::Password::Known(Secret::new(password.into())),
     };
     create(&person(&server, login(PASSWORD)), "a").await.unwrap();
     assert_eq!(create(&person(&server, login("wrong")), "b").await.unwrap_err().code, Code::Unauthorized);

@@ -2,9 +2,10 @@
 
 use super::fake::{Asked, Do, Fake, answer, json, me};
 use super::{get, server};
-use crate::{Client, Connection, Credential, Proxy, Server};
-use contract::Code;
+use crate::{Client, Connection, Credential, Password, Proxy, Server};
+use contract::{Code, StudioError};
 use futures_util::StreamExt as _;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 use text::Secret;
 
@@ -13,7 +14,11 @@ const FOUND: &str = r#"{"name":"a"}"#;
 
 fn proxy(fake: &Fake, login: &Fake) -> Proxy {
     let url = format!("{}/login", login.url());
-    let credential = Credential::Login { url, user: "ann".into(), password: Secret::new("geheim".into()) };
+    with(fake, url, Password::Known(Secret::new("geheim".into())))
+}
+
+fn with(fake: &Fake, url: String, password: Password) -> Proxy {
+    let credential = Credential::Login { url, user: "ann".into(), password };
     Proxy::new(Server { credential, ..server(fake.url()) }).unwrap()
 }
 
@@ -97,4 +102,29 @@ async fn a_login_that_is_put_off_is_sent_later() {
     let client = client(&fake, &login);
     assert_eq!(get(&client, "a").await.unwrap_err().code, Code::RateLimited);
     assert!(get(&client, "a").await.is_ok());
+}
+
+#[tokio::test]
+async fn the_password_is_asked_for_once_and_only_when_a_request_needs_it() {
+    static ASKED: AtomicUsize = AtomicUsize::new(0);
+    let ask = |user: &str| {
+        ASKED.fetch_add(1, Ordering::SeqCst);
+        Ok(Secret::new(format!("of {user}")))
+    };
+    let login = Fake::raw(|_, n| answer(200, "application/json", "", &format!(r#"{{"token":"t{n}"}}"#))).await;
+    let fake = Fake::raw(only("t1")).await;
+    let proxy = with(&fake, format!("{}/login", login.url()), Password::Asked(ask));
+    assert_eq!(ASKED.load(Ordering::SeqCst), 0, "nothing was sent yet");
+    let client = Client::proxy(proxy.clone());
+    let (one, two) = tokio::join!(get(&client, "a"), get(&client, "a"));
+    assert!(one.is_ok() && two.is_ok(), "{one:?} {two:?}");
+    proxy.ask_password().await.unwrap();
+    // The first token is refused, and the sign-in is repeated with what was said.
+    assert_eq!((login.asked().len(), ASKED.load(Ordering::SeqCst)), (2, 1));
+    assert!(login.asked().iter().all(|asked| asked.body.contains(r#""of ann""#)), "{:?}", login.asked());
+
+    let nobody = |_: &str| Err(StudioError::new(Code::InvalidConfig, 422, "no terminal"));
+    let proxy = with(&fake, format!("{}/login", login.url()), Password::Asked(nobody));
+    assert_eq!(get(&Client::proxy(proxy), "a").await.unwrap_err().message, "no terminal");
+    assert_eq!(login.asked().len(), 2);
 }
