@@ -110,7 +110,7 @@ fn answer_since(id: &str, asked: &WireRequest, began: Micros, status: u16, body:
         "test.stream" => Ok(ask::turn(&ask::read(asked, body)?, began)),
         "test.end" => ask::ended(in_path("name"), body),
         "approvals.decide" => approvals::decided(in_path("id"), &approvals::decision(&asked.body)?),
-        "catalog.get" => plain::catalog(body),
+        "catalog.get" => plain::catalog(in_path("kind"), body),
         "keys.list" => plain::keys(body),
         "keys.store" => plain::key_stored(body),
         "keys.delete" => plain::key_deleted(in_path("provider"), body),

@@ -1,6 +1,6 @@
 //! Who the caller is, catalogues, keys, tools: what is close to ours on both sides.
 
-use super::shape::{Object, items, reply};
+use super::shape::{Object, items, reply, unreadable};
 use contract::Micros;
 use contract::Result;
 use contract::ops::catalog::CatalogQuery;
@@ -9,6 +9,9 @@ use contract::ops::me::Me;
 use contract::ops::tools::ToolResult;
 use contract::wire::{Query as _, WireReply};
 use serde_json::{Value, json};
+
+/// The catalogue that is a schema.
+const MODEL_PARAMS: &str = "model-params";
 
 /// Who the caller is. What is not said is not allowed.
 ///
@@ -29,12 +32,17 @@ pub(super) fn catalog_asked(query: &[(String, String)]) -> Result<Vec<(String, S
     Ok(CatalogQuery::open(query.to_vec())?.pairs())
 }
 
-/// A catalogue; it is free in its shape on both sides.
+/// A catalogue: rows whose fields are free on both sides, or the bounds of a model's parameters.
 ///
 /// # Errors
-/// None today.
-pub(super) fn catalog(body: Value) -> Result<WireReply> {
-    Ok(reply(200, &body))
+/// 502 `internal_error` for what is no catalogue.
+pub(super) fn catalog(kind: &str, body: Value) -> Result<WireReply> {
+    let good = match &body {
+        Value::Array(rows) => kind != MODEL_PARAMS && rows.iter().all(Value::is_object),
+        Value::Object(_) => kind == MODEL_PARAMS,
+        _ => false,
+    };
+    if good { Ok(reply(200, &body)) } else { Err(unreadable("a catalogue was expected")) }
 }
 
 /// The caller's keys.

@@ -97,8 +97,12 @@ pub(super) fn items(body: Value, key: &str) -> Result<Vec<Value>> {
 }
 
 /// A success that cannot be read. The status says that the fault is on the other side.
-fn unreadable(why: &str) -> StudioError {
-    StudioError::new(Code::InternalError, 502, format!("The server answered in a shape that cannot be read: {why}."))
+pub(super) fn unreadable(why: &str) -> StudioError {
+    StudioError::new(
+        Code::InternalError,
+        502,
+        format!("This does not look like a Studio server: its answer cannot be read ({why})."),
+    )
 }
 
 /// An answer of ours.

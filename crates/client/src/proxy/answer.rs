@@ -147,7 +147,8 @@ impl Whole {
         let words = words(&self.body);
         let words = if words.is_empty() { String::new() } else { format!(": \"{words}\"") };
         let message = format!(
-            "What answered is no Studio server, or something stands before it: {} {name} with {kind}{words}",
+            "This does not look like a Studio server: {} {name} with {kind}{words}. Check the address, and what stands before \
+             the server.",
             self.status
         );
         // A success that means nothing is none.

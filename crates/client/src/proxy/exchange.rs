@@ -192,10 +192,12 @@ impl Line {
         let mut again = Again::within(patience);
         let mut sent = false;
         let boot = self.boot.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        // A run that does not know the key would do it a second time, and without its name no run can be told from another.
+        let bound = sending.key.is_none() || boot.is_some();
+        let long = sending.long || (sending.repeat == Repeat::Joining && !bound);
         loop {
-            // A run that does not know the key would do it a second time.
             let known_to = boot.as_ref().filter(|_| sent && sending.key.is_some());
-            let (broken, foreign) = match self.attempt(sending, token, known_to).await {
+            let (broken, foreign) = match self.attempt(sending, token, known_to, long).await {
                 Ok(Answer::Whole(whole)) if whole.is_of_a_gateway() => {
                     let why = format!("something before it answered {}", whole.status);
                     (Broken { why, sent: true, slow: false }, Some(whole.foreign()))
@@ -208,7 +210,7 @@ impl Line {
                 Err(Stop::Broken(broken)) => (broken, None),
             };
             sent |= broken.sent;
-            let allowed = sending.repeat != Repeat::Unsent || !sent;
+            let allowed = !sent || (sending.repeat != Repeat::Unsent && bound);
             if broken.slow && sending.repeat == Repeat::Joining {
                 again.reset();
             }
@@ -228,6 +230,7 @@ impl Line {
         sending: &Sending,
         token: Option<&Secret>,
         known_to: Option<&HeaderValue>,
+        long: bool,
     ) -> std::result::Result<Answer, Stop> {
         let accepted =
             if sending.method == Method::GET { "application/json, text/event-stream" } else { "application/json" };
@@ -261,7 +264,7 @@ impl Line {
             }
             read(response, self.pace.most).await
         };
-        let most = if sending.long { self.pace.answer * LONG } else { self.pace.answer };
+        let most = if long { self.pace.answer * LONG } else { self.pace.answer };
         timeout(most, exchange).await.unwrap_or_else(|_| {
             let why = format!("no answer within {} s", most.as_secs());
             Err(Stop::Broken(Broken { why, sent: true, slow: true }))

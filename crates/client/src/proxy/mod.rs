@@ -29,6 +29,7 @@ use crate::dialect::Original;
 use address::Address;
 use answer::{Answer, Whole};
 use contract::operation::{Effect, Meta, meta};
+use contract::ops::approvals::ListApprovals;
 use contract::ops::me::GetMe;
 use contract::ops::test::{AskDefer, AskStream, Deferred};
 use contract::ops::turns::TurnEvents;
@@ -42,6 +43,7 @@ use joint::Joint;
 use sign_in::SignIn;
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 use tokio::sync::watch;
 use uuid::Uuid;
 
@@ -168,20 +170,32 @@ impl Proxy {
     }
 
     /// What the server speaks; asked once.
-    async fn dialect(&self) -> Result<Dialect> {
-        let line = &self.0.line;
-        let ask = async |left| {
-            let sending = Sending::get(line.address.at(GetMe::ROUTES[0], &[]));
-            match line.exchange(&sending, left).await? {
-                Answer::Whole(whole) => Dialect::of(whole),
-                Answer::Stream(_) => Err(StudioError::new(
-                    contract::Code::InternalError,
-                    502,
-                    "What answered is no Studio server: it sent a stream of events.",
-                )),
+    ///
+    /// # Errors
+    /// A refusal; 503 `unavailable` when the server cannot be reached; 502 when what answers is none.
+    pub async fn dialect(&self) -> Result<Dialect> {
+        let ask = async |left| match Dialect::of(self.look(GetMe::ROUTES[0], &[], left).await?)? {
+            Dialect::Ours => Ok(Dialect::Ours),
+            // It may be ours behind a gateway that takes unknown headers away.
+            Dialect::Original => {
+                let pending = [("status".to_owned(), "pending".to_owned())];
+                let whole = self.look(ListApprovals::ROUTES[0], &pending, left).await?;
+                Ok(if speech::lists_approvals(&whole) { Dialect::Ours } else { Dialect::Original })
             }
         };
-        self.0.dialect.get(line.pace.patience, |_| true, |_| false, ask).await
+        self.0.dialect.get(self.0.line.pace.patience, |_| true, |_| false, ask).await
+    }
+
+    async fn look(&self, path: &str, query: &[(String, String)], patience: Duration) -> Result<Whole> {
+        let line = &self.0.line;
+        match line.exchange(&Sending::get(line.address.at(path, query)), patience).await? {
+            Answer::Whole(whole) => Ok(whole),
+            Answer::Stream(_) => Err(StudioError::new(
+                contract::Code::InternalError,
+                502,
+                "This does not look like a Studio server: it sent a stream of events where one answer was expected.",
+            )),
+        }
     }
 }
 

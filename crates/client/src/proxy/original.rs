@@ -30,6 +30,8 @@ impl Proxy {
         };
         let began = Micros::now();
         match line.exchange(&sending, line.pace.patience).await? {
+            // The page of something else, such as a sign-in.
+            Answer::Whole(whole) if whole.is_success() && whole.json().is_none() => Err(whole.foreign()),
             Answer::Whole(whole) => self.0.original.receive(meta.id, &request, began, whole.status, whole.value()),
             Answer::Stream(_) => Err(StudioError::new(
                 Code::InternalError,

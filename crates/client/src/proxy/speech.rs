@@ -4,11 +4,10 @@
 
 use super::address::path_of;
 use super::answer::Whole;
-use contract::Operation as _;
-use contract::Result;
 use contract::operation::Meta;
 use contract::ops::me::GetMe;
 use contract::wire::{Raw, WireReply, WireRequest};
+use contract::{Code, Operation as _, Result};
 
 /// What a server understands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,7 +29,8 @@ pub(super) struct Sent {
 }
 
 impl Dialect {
-    /// The dialect of whoever gave this answer to the question who is asking.
+    /// The dialect of whoever gave this answer to the question who is asking. Our servers are known by a header; where
+    /// something took it away, ours and the original answer this question alike.
     ///
     /// # Errors
     /// A refusal, or no answer of a Studio server.
@@ -49,6 +49,16 @@ impl Dialect {
                 .map_err(|_| foreign),
             WireReply::Events(..) => Err(foreign),
         }
+    }
+}
+
+/// Whether this answer to the question what waits for a person is one of ours: the original has nothing at that address.
+pub(super) fn lists_approvals(whole: &Whole) -> bool {
+    match whole.json() {
+        Some(body) if whole.is_success() => body["approvals"].is_array(),
+        // A refusal with one of our codes, such as that of a token that is limited.
+        Some(body) => whole.status != 404 && body["code"].as_str().is_some_and(|code| Code::parse(code).is_some()),
+        None => false,
     }
 }
 

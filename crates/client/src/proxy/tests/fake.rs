@@ -38,7 +38,7 @@ pub enum Do {
 
 /// An answer of our server.
 pub fn json(status: u16, body: &str) -> Vec<Do> {
-    answer(status, "application/json", "x-astudio-version: 1\r\n", body)
+    answer(status, "application/json", "x-astudio-version: 1\r\nx-astudio-boot: run\r\n", body)
 }
 
 /// An answer of whom you like.
@@ -67,12 +67,13 @@ pub fn end() -> Do {
     Do::Send("0\r\n\r\n".into())
 }
 
-/// The refusal of nobody, for `/me`.
+/// Who asks.
+pub const ME: &str =
+    r#"{"user_id":"ann","tenant":"acme","may_author":true,"may_administer":false,"enabled":true,"is_superuser":false}"#;
+
+/// The answer of `/me`.
 pub fn me() -> Vec<Do> {
-    json(
-        200,
-        r#"{"user_id":"ann","tenant":"acme","may_author":true,"may_administer":false,"enabled":true,"is_superuser":false}"#,
-    )
+    json(200, ME)
 }
 
 type Handler = Arc<dyn Fn(&Asked, usize) -> Vec<Do> + Send + Sync>;

@@ -1,6 +1,8 @@
 //! A server that speaks the other dialect.
 
+use super::fake::{Fake, ME, answer};
 use super::*;
+use crate::Dialect;
 use contract::Code;
 use contract::ops::agents::{AgentCreate, CreateAgent, ListAgents, OptionalNamePath};
 use contract::ops::common::{IdPath, Page};
@@ -84,4 +86,55 @@ async fn who_is_unknown_is_told_so() {
     };
     create(&person(&server, login(PASSWORD)), "a").await.unwrap();
     assert_eq!(create(&person(&server, login("wrong")), "b").await.unwrap_err().code, Code::Unauthorized);
+}
+
+#[tokio::test]
+async fn our_server_is_known_behind_a_gateway_that_takes_its_headers_away() {
+    let bare = |status: u16, body: &str| answer(status, "application/json", "", body);
+    let found = r#"{"name":"a","ours":true}"#;
+    let limited = r#"{"message":"no","code":"access_denied","details":null}"#;
+    let refused = [(200, r#"{"approvals":[]}"#), (403, limited)];
+    for (status, pending) in refused {
+        let fake = Fake::raw(move |asked, _| match asked.path.rsplit('/').next().unwrap() {
+            "me" => bare(200, ME),
+            "approvals?status=pending" => bare(status, pending),
+            _ => bare(200, found),
+        })
+        .await;
+        let proxy = proxy(&fake);
+        assert_eq!(proxy.dialect().await.unwrap(), Dialect::Ours);
+        let client = Client::proxy(proxy);
+        assert_eq!(get(&client, "a").await.unwrap()["ours"], true, "as it was sent");
+        assert!(get(&client, "a").await.is_ok());
+        assert_eq!(fake.asked().len(), 3, "it is looked for once");
+    }
+    // With its mark it is known at once.
+    let fake = Fake::new(move |_, _| super::fake::json(200, found)).await;
+    get(&client(&fake), "a").await.unwrap();
+    assert_eq!(fake.asked().len(), 1);
+}
+
+#[tokio::test]
+async fn pages_and_shapes_of_something_else_are_no_answers() {
+    let page = |_: &str| answer(200, "text/html", "", "<title>Sign in</title>");
+    let other = |_: &str| answer(200, "application/json", "", r#"{"status":"ok"}"#);
+    let list = |_: &str| answer(200, "application/json", "", r#"["a"]"#);
+    let word = |_: &str| answer(200, "application/json", "", r#""a""#);
+    for reply in [page as fn(&str) -> _, other, list, word] {
+        let fake = Fake::raw(move |asked, _| match asked.path.rsplit('/').next().unwrap() {
+            "me" => answer(200, "application/json", "", ME),
+            "approvals?status=pending" => answer(404, "text/plain", "", "404: Not Found"),
+            path => reply(path),
+        })
+        .await;
+        let client = client(&fake);
+        for (id, path) in [("catalog.get", Some(("kind", "tools"))), ("agents.list", None), ("keys.list", None)] {
+            let path = path.map(|(key, value)| (key.to_owned(), value.to_owned())).into_iter().collect();
+            let error = client.call_by_id(id, WireRequest { path, ..WireRequest::default() }).await.err().unwrap();
+            assert!(
+                error.status == 502 && error.message.starts_with("This does not look like a Studio server: "),
+                "{id}: {error}"
+            );
+        }
+    }
 }

@@ -1,6 +1,6 @@
 //! Requests: what goes out, what is repeated, what is told.
 
-use super::fake::{Do, Fake, answer, json};
+use super::fake::{Do, Fake, ME, answer, json};
 use super::{client, delete, get, server};
 use crate::{Client, Credential, Proxy, Server};
 use contract::ops::agents::{AgentCreate, CreateAgent, OptionalNamePath};
@@ -88,6 +88,26 @@ async fn what_may_have_arrived_names_the_run_that_knows_its_key() {
 }
 
 #[tokio::test]
+async fn a_write_that_is_bound_to_no_run_is_not_repeated_once_it_may_have_arrived() {
+    // Something before the server takes its marks away, and with them perhaps the key.
+    let bare = |status: u16, body: &str| answer(status, "application/json", "x-astudio-version: 1\r\n", body);
+    let fake = Fake::raw(move |asked, n| match (asked.path.ends_with("/me"), n) {
+        (true, _) => bare(200, ME),
+        (_, 0 | 2) => vec![Do::Close],
+        _ => bare(404, GONE),
+    })
+    .await;
+    let client = client(&fake);
+    let error = delete(&client, "a").await.unwrap_err();
+    assert!(error.code == Code::Unavailable && error.message.contains("not known"), "{error}");
+    assert_eq!(fake.asked().len(), 1);
+    assert_eq!(delete(&client, "a").await.unwrap_err().code, Code::NotFound);
+    // What only reads is.
+    assert_eq!(get(&client, "a").await.unwrap_err().code, Code::NotFound);
+    assert_eq!(fake.asked().len(), 4);
+}
+
+#[tokio::test]
 async fn refusals_are_never_repeated() {
     for (status, code) in [(503, "vault_unavailable"), (502, "query_failed"), (503, "studio_storage_unavailable")] {
         let body = format!(r#"{{"message":"no","code":"{code}","details":null}}"#);
@@ -123,7 +143,10 @@ async fn pages_of_something_else_are_told_as_such() {
     let page = "<html><title>Sign in to the WLAN</title></html>";
     let fake = Fake::raw(|_, _| answer(200, "text/html", "", page)).await;
     let error = get(&client(&fake), "a").await.unwrap_err();
-    assert!(error.message.contains("no Studio server") && error.message.contains("Sign in to the WLAN"), "{error}");
+    assert!(
+        error.message.contains("does not look like a Studio server") && error.message.contains("Sign in to the WLAN"),
+        "{error}"
+    );
     let fake = Fake::new(|_, _| answer(500, "text/html", "", "<h1>Oops</h1>")).await;
     let error = get(&client(&fake), "a").await.unwrap_err();
     assert_eq!((error.status, error.code), (500, Code::InternalError));
