@@ -3,7 +3,7 @@
 use super::again::Again;
 use super::answer::Answer;
 use super::connection::Connection;
-use super::events::Open;
+use super::events::{LEAST, Open};
 use super::exchange::Sending;
 use super::{Proxy, refusal};
 use contract::ops::events::WatchChanges;
@@ -14,8 +14,6 @@ use tokio::time::sleep;
 
 /// How often is looked where a server does not tell of changes.
 const LOOK: Duration = Duration::from_secs(10);
-/// Between two tries, even when something else has just worked.
-const LEAST: Duration = Duration::from_millis(200);
 
 /// Whenever something changed, or may have.
 pub(super) fn changes(proxy: Proxy) -> BoxStream<'static, ()> {

@@ -1,10 +1,12 @@
-//! Streams of events that survive a broken connection: each is continued after the last event that came.
+//! Streams of events that survive broken connections: each is continued after the last event that came, ever more seldom and
+//! without an end, until the turn ends, the server refuses, or nobody reads any more.
 
 use super::again::{Again, GOOD};
 use super::answer::Answer;
 use super::exchange::{Line, Sending};
 use bytes::Bytes;
 use contract::wire::WireEvent;
+use contract::{Code, StudioError};
 use eventsource_stream::{Event, EventStream, EventStreamError};
 use futures_util::stream::{self, BoxStream, StreamExt as _};
 use reqwest::Response;
@@ -17,6 +19,9 @@ use tokio::time::{Instant, sleep, timeout};
 
 /// How often a stream is opened again that a server ends, in good order and without anything new.
 const MOST_ENDS: u32 = 3;
+
+/// Between two tries, even when something else has just worked.
+pub(super) const LEAST: Duration = Duration::from_millis(200);
 
 /// What is known of a stream's events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,9 +84,14 @@ impl Following {
             match &mut self.open {
                 Some(open) => match open.next().await {
                     Some(Ok(event)) => self.take(event),
+                    Some(Err(Fault::TooLarge)) => {
+                        tracing::warn!("an event of a stream is too large");
+                        // It would be as large the next time.
+                        self.over = true;
+                    }
                     end => {
                         let ended = end.is_none();
-                        if let Some(Err(why)) = end {
+                        if let Some(Err(Fault::Broken(why))) = end {
                             tracing::debug!(why, "a stream broke");
                         }
                         if open.was_good() {
@@ -89,7 +99,12 @@ impl Following {
                             self.ends = 0;
                         }
                         self.open = None;
-                        self.pause(ended).await;
+                        self.ends += u32::from(ended);
+                        if self.ends > MOST_ENDS {
+                            self.over = true;
+                        } else {
+                            self.rest(!ended).await;
+                        }
                     }
                 },
                 None => self.reopen().await,
@@ -97,17 +112,19 @@ impl Following {
         }
     }
 
-    /// Waits before the stream is opened again, unless that has been done often enough.
-    async fn pause(&mut self, ended: bool) {
-        self.ends += u32::from(ended);
-        match self.again.next().filter(|_| self.ends <= MOST_ENDS) {
-            Some(wait) => {
-                if !ended {
-                    self.line.standing.broke(wait);
-                }
-                sleep(wait).await;
-            }
-            None => self.over = true,
+    /// Waits before the stream is opened again.
+    async fn rest(&mut self, broken: bool) {
+        let wait = self.again.next_of_many();
+        if !broken {
+            sleep(wait).await;
+            return;
+        }
+        self.line.standing.broke(wait);
+        sleep(LEAST.min(wait)).await;
+        tokio::select! {
+            () = sleep(wait.saturating_sub(LEAST)) => {}
+            // Somebody else got through.
+            () = self.line.standing.restored() => {}
         }
     }
 
@@ -117,16 +134,21 @@ impl Following {
             self.sending.url = without(&self.sending.url, "after");
             self.sending.last = Some(self.last.clone());
         }
-        match self.line.exchange(&self.sending, self.line.pace.patience).await {
-            Ok(Answer::Stream(response)) => self.open = Some(Open::new(response, &self.line)),
-            Ok(Answer::Whole(whole)) => {
-                if let Err(error) = whole.meaning() {
-                    tracing::warn!(code = %error.code, status = error.status, "a stream cannot be continued");
-                }
-                self.over = true;
+        let error = match self.line.exchange(&self.sending, Duration::ZERO).await {
+            Ok(Answer::Stream(response)) => {
+                self.open = Some(Open::new(response, &self.line));
+                return;
             }
-            Err(error) => {
-                tracing::warn!(code = %error.code, error = error.message, "a stream cannot be continued");
+            Ok(Answer::Whole(whole)) => whole.meaning().err(),
+            Err(error) => Some(error),
+        };
+        match error {
+            Some(error) if passes(&error) => {
+                tracing::debug!(code = %error.code, error = error.message, "a stream cannot be continued yet");
+                self.rest(error.code != Code::RateLimited).await;
+            }
+            error => {
+                tracing::warn!(?error, "a stream cannot be continued");
                 self.over = true;
             }
         }
@@ -161,6 +183,16 @@ impl Following {
     }
 }
 
+/// Whether what stands in the way may pass: the server is away or stops just now, something before it answers in its place, or
+/// it wants to be asked less often.
+fn passes(error: &StudioError) -> bool {
+    match error.code {
+        Code::Unavailable | Code::RateLimited => true,
+        Code::InternalError => matches!(error.status, 502..=504),
+        _ => false,
+    }
+}
+
 fn without(url: &reqwest::Url, name: &str) -> reqwest::Url {
     let mut url = url.clone();
     let kept: Vec<(String, String)> = url.query_pairs().into_owned().filter(|(key, _)| key != name).collect();
@@ -171,9 +203,18 @@ fn without(url: &reqwest::Url, name: &str) -> reqwest::Url {
     url
 }
 
+/// Why a connection gives no more events.
+#[derive(Debug)]
+pub(super) enum Fault {
+    /// It broke, in words.
+    Broken(String),
+    /// It sent more for one event than is taken.
+    TooLarge,
+}
+
 /// One connection of a stream.
 pub(super) struct Open {
-    events: BoxStream<'static, Result<Event, String>>,
+    events: BoxStream<'static, Result<Event, Fault>>,
     /// The last id that came on it.
     last: String,
     /// Bytes since the last event.
@@ -196,8 +237,10 @@ impl Open {
         });
         let events = EventStream::new(pieces).map(|event| {
             event.map_err(|error| match error {
-                EventStreamError::Transport(why) => why,
-                EventStreamError::Utf8(_) | EventStreamError::Parser(_) => "it sent what is no stream of events".into(),
+                EventStreamError::Transport(fault) => fault,
+                EventStreamError::Utf8(_) | EventStreamError::Parser(_) => {
+                    Fault::Broken("it sent what is no stream of events".into())
+                }
             })
         });
         Self { events: events.boxed(), last: String::new(), bytes, since: Instant::now() }
@@ -209,7 +252,7 @@ impl Open {
     }
 
     /// The next event; none when the server ended the stream in good order. An event that was sent without an id has none.
-    pub async fn next(&mut self) -> Option<Result<Event, String>> {
+    pub async fn next(&mut self) -> Option<Result<Event, Fault>> {
         let event = self.events.next().await?;
         self.bytes.store(0, Ordering::Relaxed);
         Some(event.map(|mut event| {
@@ -232,14 +275,14 @@ struct Pieces {
 }
 
 impl Pieces {
-    async fn next(&mut self) -> Result<Option<Bytes>, String> {
+    async fn next(&mut self) -> Result<Option<Bytes>, Fault> {
         let piece = timeout(self.silence, self.response.chunk())
             .await
-            .map_err(|_| format!("nothing came for {} s", self.silence.as_secs()))?
-            .map_err(|error| super::answer::reason(&error))?;
+            .map_err(|_| Fault::Broken(format!("nothing came for {} s", self.silence.as_secs())))?
+            .map_err(|error| Fault::Broken(super::answer::reason(&error)))?;
         let length = piece.as_ref().map_or(0, Bytes::len);
         if self.bytes.fetch_add(length, Ordering::Relaxed) + length > self.most {
-            return Err("an event is too large".into());
+            return Err(Fault::TooLarge);
         }
         Ok(piece)
     }

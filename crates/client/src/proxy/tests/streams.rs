@@ -259,3 +259,47 @@ async fn a_stream_that_was_quiet_for_long_is_continued_after_its_second_break() 
     assert!(seen(watch(&client, None).await.unwrap()).await.ends_with("1 2 3 4"));
     assert_eq!(fake.asked().len(), 3);
 }
+
+/// A client that gives up a request at once.
+fn hasty(fake: &Fake) -> Client {
+    let pace = Pace { patience: Duration::from_secs(1), ..server(String::new()).pace };
+    Client::proxy(Proxy::new(Server { pace, ..server(fake.url()) }).unwrap())
+}
+
+#[tokio::test]
+async fn a_quiet_stream_is_continued_however_often_it_breaks() {
+    // It takes longer than anybody waits for one request, and nothing new comes.
+    let stopping = || json(503, r#"{"message":"The server is stopping.","code":"unavailable","details":null}"#);
+    let slowly = || json(429, r#"{"message":"Slowly.","code":"rate_limited","details":null}"#);
+    let quiet = || vec![stream(), piece(TURN), Do::Close];
+    let one = Fake::new(move |_, n| match n {
+        0 | 1 => quiet(),
+        2 => answer(502, "text/html", "", "<h1>Bad Gateway</h1>"),
+        3 => stopping(),
+        _ => rest(0),
+    })
+    .await;
+    let two = Fake::new(move |_, n| match n {
+        0 | 3 => quiet(),
+        1 => slowly(),
+        2 => vec![Do::Close],
+        _ => rest(0),
+    })
+    .await;
+    let follow = async |fake: &Fake| seen(watch(&hasty(fake), None).await.unwrap()).await;
+    assert_eq!(tokio::join!(follow(&one), follow(&two)), ("t t t 1 2 3 4".into(), "t t t 1 2 3 4".into()));
+    assert_eq!((one.asked().len(), two.asked().len()), (5, 5));
+}
+
+#[tokio::test]
+async fn who_leaves_a_stream_ends_the_tries() {
+    let fake = Fake::new(|_, n| if n == 0 { vec![stream(), piece(TURN), Do::Close] } else { vec![Do::Close] }).await;
+    let mut events = watch(&hasty(&fake), None).await.unwrap().0;
+    assert_eq!(short(&events.next().await.unwrap().1), "t");
+    assert!(tokio::time::timeout(Duration::from_millis(900), events.next()).await.is_err(), "it is tried on");
+    drop(events);
+    let tries = fake.asked().len();
+    assert!(tries > 2, "{tries}");
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    assert_eq!(fake.asked().len(), tries);
+}
