@@ -25,6 +25,7 @@ mod place;
 mod plain;
 mod pty;
 mod served;
+mod served_breaks;
 mod story;
 mod wire;
 mod world;

@@ -206,13 +206,35 @@ fn on_a_python_agent_studio_it_talks_and_says_what_is_lacking() {
     let cli = Cli::visiting(&server.url(), fakes::original::AUTHOR);
     cli.done(&["agents", "create", "alpha", "--llm", "echo:small"]);
     let mut talk = Talk::open(&cli, &["--plain"]);
-    talk.hears("You work on the server 127.0.0.1:").hears("> ");
+    talk.hears("You work on the server 127.0.0.1:");
+    talk.hears("What waits for your approval is not known: The server, a Python Agent Studio,").hears("> ");
     talk.types("agents\n").hears("alpha").hears("> ");
-    talk.types("chat alpha\n").hears("You talk with alpha").hears("alpha> ");
+    // A question that cannot be heard is not answered, and what is lacking is said.
+    server.asks_a_person("i-1");
+    for line in ["approvals approve i-1", "approvals reject i-1", "answer i-1"] {
+        talk.types(&format!("{line}\n")).hears("error: ").hears("cannot be heard here").hears("> ");
+    }
+    assert_eq!(server.answer_of("i-1"), None);
+    talk.types("chat alpha\n").hears("You talk with alpha").hears("keeps no transcripts").hears("alpha> ");
     talk.types("hello\n").hears("echo[0]: hello").hears("alpha> ");
     talk.types("/approvals\n").hears("a Python Agent Studio, cannot do this: it sends").hears("alpha> ");
     talk.types("/audit list\n").hears("it keeps no journal").hears("alpha> ");
     talk.types("and again\n").hears("echo[2]: and again").hears("alpha> ").types("/quit\n");
+    let (status, said) = talk.closes();
+    assert!(status.success());
+    assert_eq!(said.matches("What waits for your approval").count(), 1, "told once: {said}");
+}
+
+#[test]
+fn whether_something_waits_is_not_guessed() {
+    let mut cli = super::cli_asks::desk_on(Where::Home);
+    let made = cli.done(&["tokens", "create", "narrow", "--scope", "author:agents"]);
+    cli.serve();
+    let (url, _) = cli.server();
+    let narrow = Cli::visiting(&url, made["secret"].as_str().unwrap());
+    let mut talk = Talk::open(&narrow, &["--plain"]);
+    talk.hears("What waits for your approval is not known: ").hears("> ");
+    talk.types("quit\n");
     assert!(talk.closes().0.success());
 }
 

@@ -10,16 +10,21 @@ use std::time::Duration;
 
 /// A line between clients and the server.
 #[derive(Clone, Default)]
-struct Relay {
+pub struct Relay {
     cut: Arc<AtomicBool>,
+    /// Where the server is.
+    to: Arc<Mutex<String>>,
     /// The answer to the next request that begins so is lost.
     lose: Arc<Mutex<Option<&'static str>>>,
+    /// Whether the line is cut when an answer is lost.
+    cuts: Arc<AtomicBool>,
     open: Arc<Mutex<Vec<TcpStream>>>,
 }
 
 impl Relay {
     /// Begins; answers its address.
-    fn start(&self, to: String) -> String {
+    pub fn start(&self, to: String) -> String {
+        self.leads_to(to);
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap().to_string();
         let relay = self.clone();
@@ -28,7 +33,7 @@ impl Relay {
                 if relay.cut.load(Ordering::SeqCst) {
                     continue;
                 }
-                let Ok(server) = TcpStream::connect(&to) else { continue };
+                let Ok(server) = TcpStream::connect(relay.to.lock().unwrap().as_str()) else { continue };
                 let both = [client.try_clone().unwrap(), server.try_clone().unwrap()];
                 relay.open.lock().unwrap().extend(both);
                 let doomed = Arc::new(AtomicBool::new(false));
@@ -47,7 +52,13 @@ impl Relay {
                 if asks && self.lose.lock().unwrap().take_if(|start| piece.starts_with(start.as_bytes())).is_some() {
                     doomed.store(true, Ordering::SeqCst);
                 }
-                if !asks && doomed.load(Ordering::SeqCst) || to.write_all(piece).is_err() {
+                if !asks && doomed.load(Ordering::SeqCst) {
+                    if self.cuts.load(Ordering::SeqCst) {
+                        self.cut();
+                    }
+                    break;
+                }
+                if to.write_all(piece).is_err() {
                     break;
                 }
             }
@@ -58,19 +69,35 @@ impl Relay {
     }
 
     /// Cuts everything, and lets nobody through.
-    fn cut(&self) {
+    pub fn cut(&self) {
         self.cut.store(true, Ordering::SeqCst);
         for end in self.open.lock().unwrap().drain(..) {
             let _ = end.shutdown(Shutdown::Both);
         }
     }
 
-    fn restore(&self) {
+    pub fn restore(&self) {
         self.cut.store(false, Ordering::SeqCst);
     }
 
+    /// Whether everything is cut.
+    pub fn is_cut(&self) -> bool {
+        self.cut.load(Ordering::SeqCst)
+    }
+
+    /// From now on the server is there.
+    pub fn leads_to(&self, to: String) {
+        *self.to.lock().unwrap() = to;
+    }
+
+    /// Loses the answer to the next request that begins so, and cuts the line with it; the request itself arrives.
+    pub fn cut_at_answer_to(&self, start: &'static str) {
+        self.cuts.store(true, Ordering::SeqCst);
+        self.lose_answer_to(start);
+    }
+
     /// Loses the answer to the next request that begins so; the request itself arrives.
-    fn lose_answer_to(&self, start: &'static str) {
+    pub fn lose_answer_to(&self, start: &'static str) {
         *self.lose.lock().unwrap() = Some(start);
     }
 
@@ -97,7 +124,7 @@ impl Served {
     }
 }
 
-fn pause(ms: u64) {
+pub fn pause(ms: u64) {
     std::thread::sleep(Duration::from_millis(ms));
 }
 

@@ -10,11 +10,13 @@ use super::everyday::Everyday;
 use super::exit::{Exit, Failure, Outcome, usage};
 use super::{approvals, keys, sessions};
 use clap::Parser as _;
+use client::Dialect;
 use contract::ops::agents::GetAgent;
 use contract::ops::approvals::{ApprovalStatus, ApprovalsQuery, ListApprovals};
 use contract::ops::common::NamePath;
 use contract::ops::test::{AskBody, AskStream, SessionQuery, Transcript};
 use contract::wire::{Json, NoBody, NoPath, NoQuery};
+use contract::{Code, StudioError};
 use input::Input;
 use question::{Question, Said};
 use talk::Ended;
@@ -91,14 +93,23 @@ pub(super) struct Plain<'a> {
     deaf: bool,
     interrupts: Signal,
     chat: Option<Chat>,
-    /// How many approvals were told of last.
-    waiting: usize,
+    /// What was told last of the approvals that wait.
+    waiting: Waiting,
+}
+
+/// What waits for the person's approval.
+#[derive(Clone, Debug, PartialEq)]
+enum Waiting {
+    /// So many.
+    Count(usize),
+    /// It cannot be known, and why.
+    Unknown(String),
 }
 
 /// Runs it until the person leaves.
 pub async fn run(ctx: &Ctx) -> Outcome {
     let interrupts = signal(SignalKind::interrupt())?;
-    let mut plain = Plain { ctx, input: Input::new(), deaf: false, interrupts, chat: None, waiting: 0 };
+    let mut plain = Plain { ctx, input: Input::new(), deaf: false, interrupts, chat: None, waiting: Waiting::Count(0) };
     ctx.out.line("astudio, line by line. Type help for what can be typed, quit to leave.")?;
     if let Reach::Server(proxy) = &ctx.reach {
         ctx.out.line(&format!("You work on the server {}.", proxy.host()))?;
@@ -143,14 +154,22 @@ impl Plain<'_> {
     /// Says how many approvals wait, when that is not what was said last.
     async fn tell_waiting(&mut self) -> Result<(), Failure> {
         let query = ApprovalsQuery { status: Some(ApprovalStatus::Pending), ..ApprovalsQuery::default() };
-        let count = match self.ctx.call::<ListApprovals>(NoPath {}, query, NoBody).await {
-            Ok(Json(list)) => list.approvals.iter().filter(|approval| approval.may_decide).count(),
-            // Whoever may see none has none to decide.
-            Err(_) => 0,
+        let now = match self.ctx.call::<ListApprovals>(NoPath {}, query, NoBody).await {
+            Ok(Json(list)) => Waiting::Count(list.approvals.iter().filter(|approval| approval.may_decide).count()),
+            Err(Failure::Studio(error)) => Waiting::Unknown(error.message),
+            Err(other) => return Err(other),
         };
-        let before = std::mem::replace(&mut self.waiting, count);
-        if count > before {
-            self.ctx.out.line(&format!("{count} call(s) wait for your approval; type approvals."))?;
+        let before = std::mem::replace(&mut self.waiting, now.clone());
+        match (now, before) {
+            (Waiting::Count(now), Waiting::Count(before)) if now <= before => {}
+            (Waiting::Count(0), _) => {}
+            (Waiting::Count(now), _) => {
+                self.ctx.out.line(&format!("{now} call(s) wait for your approval; type approvals."))?;
+            }
+            (now @ Waiting::Unknown(_), before) if now == before => {}
+            (Waiting::Unknown(why), _) => {
+                self.ctx.out.line(&format!("What waits for your approval is not known: {why}"))?;
+            }
         }
         Ok(())
     }
@@ -242,13 +261,16 @@ impl Plain<'_> {
         let about = item.description.map(|about| format!(": {about}")).unwrap_or_default();
         self.ctx.out.line(&format!("You talk with {}{about} /back leaves, /help tells more.", item.name))?;
         let query = SessionQuery { session: session.clone() };
-        // A session that does not exist yet has nothing open.
-        let last = self
-            .ctx
-            .call::<Transcript>(path(), query, NoBody)
-            .await
-            .ok()
-            .and_then(|json| json.0.turns.into_iter().next_back());
+        let last = match self.ctx.call::<Transcript>(path(), query, NoBody).await {
+            Ok(Json(transcript)) => transcript.turns.into_iter().next_back(),
+            // A session that does not exist yet has nothing open.
+            Err(Failure::Studio(error)) if error.code == Code::NotFound => None,
+            Err(Failure::Studio(error)) => {
+                self.ctx.out.line(&format!("Whether an answer is still open here is not known: {}", error.message))?;
+                None
+            }
+            Err(other) => return Err(other),
+        };
         self.chat = Some(Chat { agent, session });
         match last.filter(|turn| !turn.status.is_over()) {
             Some(turn) => {
@@ -273,6 +295,14 @@ impl Plain<'_> {
 
     /// Asks about one approval, outside its turn.
     async fn answer(&mut self, id: &str) -> Result<Go, Failure> {
+        if let Reach::Server(proxy) = &self.ctx.reach
+            && proxy.dialect().await? == Dialect::Original
+        {
+            let message = "The server, a Python Agent Studio, shows its questions on its own web page only: this one cannot be heard \
+                           here, and nothing is answered unheard. Whoever has read it there can answer it there, or outside \
+                           this workbench with: astudio approvals approve ID (or reject ID)";
+            return Err(StudioError::new(Code::Unavailable, 503, message).into());
+        }
         let Some(question) = Question::ask(self.ctx, &mut self.input, id).await? else { return Ok(Go::On) };
         loop {
             let line = tokio::select! {
