@@ -206,10 +206,8 @@ pub async fn run(ctx: &Ctx, command: Command) -> Outcome {
                         agent.updated_at.map_or_else(|| "-".to_owned(), when),
                     ]);
                 }
-                table.write(
-                    out,
-                    "There are no agents here that you can see. `astudio agents create NAME --llm P:M` makes one.",
-                )?;
+                let make = ctx.way.command("agents create NAME --llm P:M");
+                table.write(out, &format!("There are no agents here that you can see. {make} makes one."))?;
                 if let Some(Some(cursor)) = &list.next_cursor {
                     out.note(&format!("there are more: --cursor {cursor}"));
                 }
@@ -265,7 +263,7 @@ async fn create(ctx: &Ctx, args: CreateArgs) -> Result<(), super::exit::Failure>
     let Json(made) = ctx.call::<CreateAgent>(OptionalNamePath::default(), NoQuery, body).await?;
     ctx.out.answer(&made, |out| {
         made.warnings.iter().for_each(|w| out.note(&format!("warning: {w}")));
-        out.line(&format!("Created {}. Try: {} ask {} \"Hello\"", made.name, ctx.again, made.name))
+        out.line(&format!("Created {}. Try: {} ask {} \"Hello\"", made.name, ctx.way, made.name))
     })?;
     Ok(())
 }

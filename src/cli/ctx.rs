@@ -3,6 +3,7 @@
 use super::coverage::Commanded;
 use super::exit::{Failure, usage};
 use super::output::Output;
+use super::reach::Way;
 use crate::app::{App, Places, Settings};
 use client::{Client, Proxy, Request, Server};
 use engine::{Engine, Serve};
@@ -16,8 +17,8 @@ pub struct Ctx {
     pub client: Client,
     /// Where it works.
     pub reach: Reach,
-    /// How this program is called again over the same home as the same person.
-    pub again: String,
+    /// How this program is called again, there and as the same person.
+    pub way: Way,
 }
 
 /// Where a command works.

@@ -59,7 +59,7 @@ pub async fn run(ctx: &Ctx, args: DemoArgs) -> Result<Client, Failure> {
         report
             .tries
             .iter()
-            .try_for_each(|step| out.line(&format!("  {} {}\n      {}", ctx.again, step.command, step.what)))
+            .try_for_each(|step| out.line(&format!("  {} {}\n      {}", ctx.way, step.command, step.what)))
     })?;
     let caller = Caller::user(report.user.clone(), Some(&report.tenant));
     Ok(Client::local(app.engine.clone(), caller))

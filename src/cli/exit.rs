@@ -1,5 +1,6 @@
 //! How a command ends: the one place where a refusal becomes an exit code and a hint.
 
+use super::reach::Way;
 use contract::{Code, StudioError};
 use std::process::ExitCode;
 
@@ -77,24 +78,39 @@ pub fn exit_of(error: &StudioError) -> Exit {
 }
 
 /// What a person could do next on this command line, where the message itself cannot know.
-pub fn hint(error: &StudioError) -> Option<&'static str> {
+pub fn hint(error: &StudioError, way: &Way) -> Option<String> {
+    let command = |rest: &str| way.command(rest);
     Some(match error.code {
-        Code::VersionConflict => "read it again with `astudio agents show NAME`, then use the new --expected-version",
-        Code::VaultUnavailable => "where the home is, `astudio doctor` says where its master key should be",
-        Code::KeySourceUnavailable => {
-            "store a key with `astudio keys set PROVIDER`, or set the provider's variable where the home is; there `astudio doctor` lists them"
+        Code::VersionConflict => {
+            format!("read it again with {}, then use the new --expected-version", command("agents show NAME"))
         }
-        Code::KeySourceRequired => "say which key pays with --key-source server or --key-source byok",
+        Code::VaultUnavailable if way.is_server() => {
+            "where the server runs, `astudio doctor` says where its master key should be".into()
+        }
+        Code::VaultUnavailable => format!("{} says where its master key should be", command("doctor")),
+        Code::KeySourceUnavailable if way.is_server() => format!(
+            "store a key with {}, or let whoever runs the server set the provider's variable there",
+            command("keys set PROVIDER")
+        ),
+        Code::KeySourceUnavailable => format!(
+            "store a key with {}, or set the provider's variable; {} lists them",
+            command("keys set PROVIDER"),
+            command("doctor")
+        ),
+        Code::KeySourceRequired => "say which key pays with --key-source server or --key-source byok".into(),
+        Code::Unauthorized if way.is_server() => {
+            "your token says who you are: look at --token, ASTUDIO_TOKEN or the profile, in this order".into()
+        }
         Code::Unauthorized => {
-            "in a home `astudio doctor` says who you are, and --as USER@TENANT speaks for another; on a server your token does: ASTUDIO_TOKEN or --profile"
+            format!("{} says who you are, and --as USER@TENANT speaks for another", command("doctor"))
         }
         Code::TurnOpen => {
-            "`astudio ask --resume SESSION` takes the open turn up again; another --session starts afresh"
+            format!("{} takes the open turn up again; another --session starts afresh", command("ask --resume SESSION"))
         }
-        Code::ConfirmationRequired => "let an agent call it: `astudio ask AGENT …` asks for approval",
-        Code::ApprovalExpired => "`astudio approvals reask ID` asks again",
-        Code::AlreadyDecided => "`astudio approvals show ID` says who decided what",
-        Code::RouteNotFound => "`astudio api` lists the operations",
+        Code::ConfirmationRequired => format!("let an agent call it: {} asks for approval", command("ask AGENT …")),
+        Code::ApprovalExpired => format!("{} asks again", command("approvals reask ID")),
+        Code::AlreadyDecided => format!("{} says who decided what", command("approvals show ID")),
+        Code::RouteNotFound => "`astudio api` lists the operations".into(),
         _ => return None,
     })
 }
@@ -126,5 +142,18 @@ mod tests {
         assert_eq!(exit(Code::InvalidConfig, 422), Exit::Usage);
         assert_eq!(exit(Code::StudioStorageUnavailable, 503), Exit::Failed);
         assert_eq!(exit(Code::QueryFailed, 502), Exit::Failed);
+    }
+
+    #[test]
+    fn hints_lead_where_the_command_went() {
+        let said = |code, way: &Way| hint(&StudioError::new(code, 400, "x"), way).unwrap_or_default();
+        let server = Way::served("astudio --server http://h");
+        assert!(said(Code::AlreadyDecided, &server).starts_with("`astudio --server http://h approvals show ID` "));
+        for code in [Code::Unauthorized, Code::VaultUnavailable, Code::KeySourceUnavailable, Code::TurnOpen] {
+            let said = said(code, &server);
+            assert!(!said.contains("home") && !said.contains("--as"), "{said}");
+        }
+        assert!(said(Code::Unauthorized, &Way::default()).starts_with("`astudio doctor` says"));
+        assert!(said(Code::TurnOpen, &Way::typed(true)).starts_with("`ask --resume SESSION` takes"));
     }
 }

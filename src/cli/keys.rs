@@ -37,7 +37,8 @@ pub async fn run(ctx: &Ctx, command: Command) -> Outcome {
                 for key in &list.keys {
                     table.row([key.provider.clone(), key.masked.clone(), when(key.created_at)]);
                 }
-                table.write(out, "You have stored no keys. `astudio keys set PROVIDER` stores one.")
+                let set = ctx.way.command("keys set PROVIDER");
+                table.write(out, &format!("You have stored no keys. {set} stores one."))
             })?;
         }
         Command::Set { provider, env } => {

@@ -42,6 +42,7 @@ use ctx::{Bare, Ctx, Reach};
 use everyday::Everyday;
 use exit::{Exit, Failure, Outcome, exit_of};
 use output::Output;
+use reach::Way;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -184,7 +185,8 @@ pub fn main() -> ExitCode {
     };
     args.global = args.global.with_environment();
     let out = Output::new(args.global.json);
-    let outcome = run(args, out);
+    let mut way = Way::default();
+    let outcome = run(args, out, &mut way);
     let exit = match outcome {
         Ok(exit) => exit,
         // Whoever read the output has seen enough.
@@ -195,7 +197,7 @@ pub fn main() -> ExitCode {
                 Failure::Output(_) => Exit::Failed,
             };
             // If even this cannot be written there is nobody to tell.
-            let _ = out.failure(&failure);
+            let _ = out.failure(&failure, &way);
             exit
         }
     };
@@ -222,7 +224,8 @@ fn misread(error: &clap::Error) -> ExitCode {
     if help { Exit::Done.into() } else { Exit::Usage.into() }
 }
 
-fn run(args: Args, out: Output) -> Outcome {
+/// Does what the arguments say. Once it is known how this program is called again where they lead, `way` says it.
+fn run(args: Args, out: Output, way: &mut Way) -> Outcome {
     let Args { global, command } = args;
     let terminal = workbench::has_terminal(&out);
     let plain = global.plain || workbench::has_plain_terminal(&out);
@@ -244,7 +247,6 @@ fn run(args: Args, out: Output) -> Outcome {
         Some(Command::Demo(args)) => (terminal || plain) && args.opens(),
         Some(_) => false,
     };
-    let again = if opens && plain { "type:".to_owned() } else { again(&global) };
     let out = if opens && plain { out.together() } else { out };
     let mut places = Places::find(global.home.clone(), global.config.clone())?;
     let settings = Settings::load(places.config.as_deref(), variables(), &global.set)?;
@@ -271,10 +273,15 @@ fn run(args: Args, out: Output) -> Outcome {
         }
         Whither::Server(server) => (None, Some(*server)),
     };
+    *way = if opens && plain {
+        Way::typed(server.is_some())
+    } else {
+        Way::of(&global, server.is_some(), places.config.as_deref())
+    };
     let bare = Bare { out, places, settings, speak_as, server };
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     let runtime = Ending(Some(runtime));
-    runtime.block_on(dispatch(bare, again, command, face))
+    runtime.block_on(dispatch(bare, way.clone(), command, face))
 }
 
 /// Ends the runtime in bounded time on every way out, a panic too: a task that never yields would keep the process for ever.
@@ -295,11 +302,11 @@ impl Drop for Ending {
     }
 }
 
-async fn dispatch(bare: Bare, again: String, command: Option<Command>, face: Face) -> Outcome {
+async fn dispatch(bare: Bare, way: Way, command: Option<Command>, face: Face) -> Outcome {
     let command = match command {
         Some(Command::Migrate(command)) => return migrate::run(&bare, command).await,
         Some(Command::Doctor) => return doctor::run(&bare).await,
-        Some(Command::Serve(args)) => return serve::run(bare, args).await,
+        Some(Command::Serve(args)) => return serve::run(bare, args, &way).await,
         command => command,
     };
     let Bare { out, places, settings, speak_as, server } = bare;
@@ -307,12 +314,12 @@ async fn dispatch(bare: Bare, again: String, command: Option<Command>, face: Fac
         let proxy = Proxy::new(server)?;
         // On its screen the workbench says it itself.
         let _told = (!matches!(face, Face::Screen(_))).then(|| reach::tell_trouble(out, &proxy));
-        let ctx = Ctx { out, client: Client::proxy(proxy.clone()), reach: Reach::Server(proxy), again };
+        let ctx = Ctx { out, client: Client::proxy(proxy.clone()), reach: Reach::Server(proxy), way };
         return act(&ctx, command, &places, &settings, face).await;
     }
     let app = app::open(&places, &settings).await?;
     let caller = app.caller(speak_as.as_deref())?;
-    let ctx = Ctx { out, client: Client::local(app.engine.clone(), caller), reach: Reach::Home(app), again };
+    let ctx = Ctx { out, client: Client::local(app.engine.clone(), caller), reach: Reach::Home(app), way };
     let outcome = act(&ctx, command, &places, &settings, face).await;
     if let Reach::Home(app) = &ctx.reach {
         workbench::leave(&ctx.out, app).await;
@@ -361,7 +368,7 @@ async fn open(ctx: &Ctx, client: Client, places: &Places, settings: &Settings, f
         Face::None => Ok(Exit::Done),
         Face::Screen(log) => workbench::run(ctx, client, places, settings, log).await,
         Face::Plain => {
-            let ctx = Ctx { out: ctx.out, client, reach: ctx.reach.clone(), again: ctx.again.clone() };
+            let ctx = Ctx { out: ctx.out, client, reach: ctx.reach.clone(), way: ctx.way.clone() };
             plain::run(&ctx).await
         }
     }
@@ -370,38 +377,6 @@ async fn open(ctx: &Ctx, client: Client, places: &Places, settings: &Settings, f
 /// The environment, without what is no text.
 fn variables() -> impl Iterator<Item = (String, String)> {
     std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
-}
-
-/// A value as one word of a shell, so that a printed command can be pasted whatever names stand in it.
-fn shell_word(value: &str) -> String {
-    let plain = !value.is_empty() && value.chars().all(|c| c.is_ascii_alphanumeric() || "/._-@+:".contains(c));
-    if plain { value.to_owned() } else { format!("'{}'", value.replace('\'', r"'\''")) }
-}
-
-/// The start of a command that reaches the same home as the same person from another terminal.
-fn again(global: &Global) -> String {
-    let mut command = "astudio".to_owned();
-    let mut push = |flag: &str, value: &str| {
-        command.push_str(&format!(" {flag} {}", shell_word(value)));
-    };
-    // A server is reached from any home.
-    if let Some(home) = global.home.as_ref().filter(|_| global.server.is_none()) {
-        push("--home", &home.to_string_lossy());
-    }
-    if let Some(config) = &global.config {
-        push("--config", &config.to_string_lossy());
-    }
-    // A token is never printed: it comes from the environment or the profile again.
-    if let Some(server) = global.server.as_ref().filter(|server| !server.is_empty()) {
-        push("--server", server);
-    }
-    if let Some(profile) = global.profile.as_ref().filter(|profile| !profile.is_empty()) {
-        push("--profile", profile);
-    }
-    if let Some(who) = &global.speak_as {
-        push("--as", who);
-    }
-    command
 }
 
 /// Begins the program's own log: on stderr, or in the workbench's. `usual` counts while the settings say nothing else.

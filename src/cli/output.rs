@@ -4,6 +4,7 @@
 //! terminal as escapes.
 
 use super::exit::{Failure, hint};
+use super::reach::Way;
 use contract::StudioError;
 use serde::Serialize;
 use std::fmt::Write as _;
@@ -93,8 +94,8 @@ impl Output {
         let _ = self.aside(&Safe::clean_lines(text));
     }
 
-    /// Says what went wrong.
-    pub fn failure(&self, failure: &Failure) -> io::Result<()> {
+    /// Says what went wrong, and what could be done the same way.
+    pub fn failure(&self, failure: &Failure, way: &Way) -> io::Result<()> {
         match failure {
             Failure::Output(error) => {
                 self.error_line(&format!("the output could not be written: {}", error.kind()));
@@ -106,7 +107,7 @@ impl Output {
                 for line in detail_lines(error) {
                     self.note(&format!("  {line}"));
                 }
-                if let Some(hint) = hint(error) {
+                if let Some(hint) = hint(error, way) {
                     self.note(&format!("hint: {hint}"));
                 }
                 Ok(())

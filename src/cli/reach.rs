@@ -1,4 +1,5 @@
-//! Whether the program works in a home or on a server, and what is said when the server cannot be reached.
+//! Whether the program works in a home or on a server, how it is called again there, and what is said when the server cannot be
+//! reached.
 
 use super::Global;
 use super::output::Output;
@@ -6,9 +7,90 @@ use crate::app::{self, Settings, Wanted, Whither};
 use client::{Connection, Proxy};
 use contract::{Code, Result, StudioError};
 use std::io::IsTerminal as _;
+use std::path::Path;
 use std::time::Duration;
 use text::Secret;
 use tokio::task::JoinHandle;
+
+/// How a command is given that goes where this one went, as the same person.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Way {
+    /// What stands before the words of the command.
+    start: String,
+    server: bool,
+}
+
+impl Default for Way {
+    fn default() -> Self {
+        Self { start: "astudio".into(), server: false }
+    }
+}
+
+impl std::fmt::Display for Way {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.start)
+    }
+}
+
+/// What stands before a command in the plain workbench.
+const TYPE: &str = "type:";
+
+impl Way {
+    /// From another terminal. A server is reached from any home; `config` is the settings file in use.
+    pub(super) fn of(global: &Global, server: bool, config: Option<&Path>) -> Self {
+        let mut start = "astudio".to_owned();
+        let mut push = |flag: &str, value: &str| start.push_str(&format!(" {flag} {}", shell_word(value)));
+        let profile = global.profile.as_ref().filter(|profile| !profile.is_empty());
+        if let Some(home) = global.home.as_ref().filter(|_| !server) {
+            push("--home", &home.to_string_lossy());
+        }
+        // A server's profile in the settings of a named home is found by the file alone.
+        let of_home = |file: &&Path| {
+            server && profile.is_some() && global.home.as_ref().is_some_and(|home| file.starts_with(home))
+        };
+        if let Some(config) = global.config.as_deref().or(config.filter(of_home)) {
+            push("--config", &config.to_string_lossy());
+        }
+        // A token is never printed: it comes from the environment or the profile again.
+        if let Some(server) = global.server.as_ref().filter(|server| !server.is_empty()) {
+            push("--server", server);
+        }
+        if let Some(profile) = profile {
+            push("--profile", profile);
+        }
+        if let Some(who) = &global.speak_as {
+            push("--as", who);
+        }
+        Self { start, server }
+    }
+
+    /// In the plain workbench, where commands are typed as they are.
+    pub(super) fn typed(server: bool) -> Self {
+        Self { start: TYPE.into(), server }
+    }
+
+    /// To a server, with these words before a command.
+    #[cfg(test)]
+    pub(super) fn served(start: &str) -> Self {
+        Self { start: start.into(), server: true }
+    }
+
+    /// Whether a server does what is asked.
+    pub fn is_server(&self) -> bool {
+        self.server
+    }
+
+    /// A command in the middle of a sentence.
+    pub fn command(&self, rest: &str) -> String {
+        if self.start == TYPE { format!("`{rest}`") } else { format!("`{} {rest}`", self.start) }
+    }
+}
+
+/// A value as one word of a shell, so that a printed command can be pasted whatever names stand in it.
+pub(super) fn shell_word(value: &str) -> String {
+    let plain = !value.is_empty() && value.chars().all(|c| c.is_ascii_alphanumeric() || "/._-@+:".contains(c));
+    if plain { value.to_owned() } else { format!("'{}'", value.replace('\'', r"'\''")) }
+}
 
 /// Where the flags, the environment and the profile lead.
 pub(super) fn whither(global: &Global, settings: &Settings) -> Result<Whither> {

@@ -2,6 +2,7 @@
 
 use super::ctx::{Bare, needs_home};
 use super::exit::{Exit, Failure, Outcome, usage};
+use super::reach::Way;
 use crate::app::{self, PolicyPreset};
 use contract::{Code, StudioError};
 use engine::{Engine, SignIn};
@@ -36,7 +37,7 @@ pub struct ServeArgs {
 }
 
 /// Runs the command until SIGTERM or SIGINT.
-pub async fn run(bare: Bare, args: ServeArgs) -> Outcome {
+pub async fn run(bare: Bare, args: ServeArgs, way: &Way) -> Outcome {
     let Bare { out, places, mut settings, speak_as, server } = bare;
     if server.is_some() {
         return Err(needs_home("serve"));
@@ -83,8 +84,9 @@ pub async fn run(bare: Bare, args: ServeArgs) -> Outcome {
         out.line(&format!("Serving {url}"))?;
         match &token {
             Some(token) => out.line(&format!("Token: {token}")),
-            None => out.line("Sign in with a token; `astudio tokens create NAME` makes one."),
-        }
+            None => out.line(&format!("Sign in with a token; {} makes one.", way.command("tokens create NAME"))),
+        }?;
+        out.line("It serves until Ctrl-C or SIGTERM; work on it from another terminal.")
     })?;
     listening.serve(stop).await;
     // A write in the hands of its tool is not left half-way.

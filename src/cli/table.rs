@@ -77,12 +77,12 @@ pub fn lines(fields: &[Field]) -> Vec<String> {
         .collect()
 }
 
-/// A point in time as people here read it.
+/// A point in time as people here read it, to the minute.
 pub fn when(at: Micros) -> String {
     chrono::DateTime::from_timestamp_micros(at.0)
         .unwrap_or_default()
         .with_timezone(&chrono::Local)
-        .format("%Y-%m-%d %H:%M:%S")
+        .format("%Y-%m-%d %H:%M")
         .to_string()
 }
 
@@ -106,4 +106,18 @@ pub fn or_dash(text: Option<&str>) -> String {
 /// JSON as people read it.
 pub fn pretty(value: &serde_json::Value) -> String {
     serde_json::to_string_pretty(value).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::when;
+    use contract::Micros;
+
+    #[test]
+    fn a_time_is_a_day_and_a_minute() {
+        // Wherever this runs: the zone changes digits, not the form.
+        let form: String =
+            when(Micros(1_796_095_440_123_456)).chars().map(|c| if c.is_ascii_digit() { '0' } else { c }).collect();
+        assert_eq!(form, "0000-00-00 00:00");
+    }
 }

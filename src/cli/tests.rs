@@ -2,7 +2,8 @@
 #![allow(clippy::unwrap_used)]
 
 use super::coverage::{API_ONLY, COMMANDS};
-use super::{Args, Global, again};
+use super::reach::Way;
+use super::{Args, Global};
 use clap::{CommandFactory as _, Parser as _};
 use std::collections::BTreeSet;
 
@@ -92,11 +93,24 @@ fn the_command_for_another_terminal_is_quoted() {
         speak_as: Some("ann@acme".into()),
         set: Vec::new(),
     };
-    assert_eq!(again(&global), r"astudio --home '/a b/it'\''s' --as ann@acme");
+    let at_home = |global: &Global| Way::of(global, false, None).to_string();
+    assert_eq!(at_home(&global), r"astudio --home '/a b/it'\''s' --as ann@acme");
     global.home = None;
     global.speak_as = None;
-    assert_eq!(again(&global), "astudio");
-    (global.server, global.profile) = (Some("http://h:1".into()), Some("my lab".into()));
-    assert_eq!(again(&global), "astudio --server http://h:1 --profile 'my lab'", "and no token");
+    assert_eq!(at_home(&global), "astudio");
     assert!(!format!("{global:?}").contains("geheim"));
+}
+
+#[test]
+fn the_command_for_a_server_names_no_home_and_no_token() {
+    let args = ["astudio", "--home", "/h", "--token", "geheim", "--server", "http://h:1", "me"];
+    let mut global = Args::try_parse_from(args).unwrap().global;
+    let way = |global: &Global, config: &str| Way::of(global, true, Some(config.as_ref())).to_string();
+    assert_eq!(way(&global, "/h/config.toml"), "astudio --server http://h:1");
+    (global.server, global.profile) = (None, Some("my lab".into()));
+    assert_eq!(way(&global, "/etc/astudio/config.toml"), "astudio --profile 'my lab'");
+    // What names the profile is found without the home.
+    assert_eq!(way(&global, "/h/config.toml"), "astudio --config /h/config.toml --profile 'my lab'");
+    global.config = Some("/c.toml".into());
+    assert_eq!(way(&global, "/c.toml"), "astudio --config /c.toml --profile 'my lab'");
 }

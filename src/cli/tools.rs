@@ -74,7 +74,7 @@ async fn explained(ctx: &Ctx, slug: &str, mut error: StudioError) -> StudioError
     let path = KindPath { kind: "tools".to_owned() };
     let catalogue = ctx.call::<GetCatalog>(path, CatalogQuery::default(), NoBody).await;
     if let Ok(Json(answer)) = catalogue
-        && let Some(why) = rows(&answer).iter().find_map(|row| of_toolkit(row, slug))
+        && let Some(why) = rows(&answer).iter().find_map(|row| of_toolkit(row, slug, &ctx.way.command("ask AGENT …")))
     {
         error.message = format!("There is no tool '{slug}' that runs by itself: {why}");
     }
@@ -82,17 +82,17 @@ async fn explained(ctx: &Ctx, slug: &str, mut error: StudioError) -> StudioError
 }
 
 /// What a toolkit's row of the catalogue says of a slug.
-fn of_toolkit(row: &Value, slug: &str) -> Option<String> {
+fn of_toolkit(row: &Value, slug: &str, ask: &str) -> Option<String> {
     let own = row["slug"].as_str()?;
     let names = |access: &str| row["access"][access].as_array().into_iter().flatten().filter_map(Value::as_str);
     let all: Vec<&str> = row["access"].as_object().map(|_| names("read").chain(names("write")).collect())?;
     if own == slug {
-        let (names, how) = (all.join(", "), "An agent that has it calls them: `astudio ask AGENT …`.");
-        return Some(format!("it is a toolkit, of the tools {names}. {how}"));
+        let names = all.join(", ");
+        return Some(format!("it is a toolkit, of the tools {names}. An agent that has it calls them: {ask}."));
     }
     all.contains(&slug).then(|| {
         let asks = if names("write").any(|name| name == slug) { ", after a person's approval" } else { "" };
-        format!("it belongs to the toolkit {own}. An agent that has that calls it{asks}: `astudio ask AGENT …`.")
+        format!("it belongs to the toolkit {own}. An agent that has that calls it{asks}: {ask}.")
     })
 }
 

@@ -84,14 +84,14 @@ fn standing(ctx: &Ctx, answer: &AskAnswer) -> Exit {
         TurnStatus::Waiting => {
             note(format!(
                 "The turn waits for a person. Go on with: {} ask --resume {} --agent {}",
-                ctx.again,
-                super::shell_word(&answer.session),
+                ctx.way,
+                super::reach::shell_word(&answer.session),
                 answer.agent_name
             ));
             Exit::Waiting
         }
         TurnStatus::Running => {
-            note(format!("The turn is still running. Watch it with: {} turns watch {}", ctx.again, answer.turn));
+            note(format!("The turn is still running. Watch it with: {} turns watch {}", ctx.way, answer.turn));
             Exit::Failed
         }
         TurnStatus::Interrupted => {
@@ -251,8 +251,8 @@ impl Watcher<'_> {
         }
         let who =
             if view.may_decide { "approve in another terminal" } else { "somebody who may decide it approves with" };
-        out.note(&format!("{who}: {} approvals approve {}", self.ctx.again, view.id));
-        out.note(&format!("or reject: {} approvals reject {} --reason TEXT", self.ctx.again, view.id));
+        out.note(&format!("{who}: {} approvals approve {}", self.ctx.way, view.id));
+        out.note(&format!("or reject: {} approvals reject {} --reason TEXT", self.ctx.way, view.id));
         Ok(())
     }
 
@@ -262,7 +262,7 @@ impl Watcher<'_> {
         if self.told.insert(format!("{turn}/{ordinal}")) {
             self.tell(&format!(
                 "call {ordinal} had started when its process ended; nobody knows whether it ran, and it is not run again. Say what became of it: {} turns settle {turn} {ordinal} --ran yes|no",
-                self.ctx.again
+                self.ctx.way
             ));
         }
     }

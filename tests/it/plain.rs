@@ -227,12 +227,9 @@ fn on_a_python_agent_studio_it_talks_and_says_what_is_lacking() {
 
 #[test]
 fn whether_something_waits_is_not_guessed() {
-    let mut cli = super::cli_asks::desk_on(Where::Home);
-    let made = cli.done(&["tokens", "create", "narrow", "--scope", "author:agents"]);
-    cli.serve();
+    let cli = Cli::on(Where::Server);
     let (url, _) = cli.server();
-    let narrow = Cli::visiting(&url, made["secret"].as_str().unwrap());
-    let mut talk = Talk::open(&narrow, &["--plain"]);
+    let mut talk = Talk::open(&Cli::visiting(&url, "tsf_nobody"), &["--plain"]);
     talk.hears("What waits for your approval is not known: ").hears("> ");
     talk.types("quit\n");
     assert!(talk.closes().0.success());

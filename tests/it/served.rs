@@ -170,7 +170,27 @@ fn what_needs_a_home_says_so_and_no_token_is_printed() {
     let asked = served.desk.command(&["ask", "orders-desk", "cancel order 1007", "--no-wait"]).output().unwrap();
     let said = format!("{}{}", String::from_utf8_lossy(&asked.stdout), String::from_utf8_lossy(&asked.stderr));
     assert!(said.contains(&format!(" --server {} approvals approve", served.url)), "{said}");
-    assert!(!said.contains(&served.token), "{said}");
+    assert!(!said.contains(&served.token) && !said.contains("--home"), "{said}");
+    // Nor is another way named than the one that was typed.
+    let file = served.desk.cli().folder().join("team.toml");
+    std::fs::write(&file, format!("[profiles.team]\nserver = '{}'\ntoken_env = 'TEAM'\n", served.url)).unwrap();
+    let team = |args: &[&str]| {
+        let mut command = served.desk.command(args);
+        command.env_remove("ASTUDIO_SERVER").env_remove("ASTUDIO_TOKEN").env("TEAM", &served.token);
+        let output = command.arg("--config").arg(&file).args(["--profile", "team"]).output().unwrap();
+        format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
+    };
+    let id = served.desk.wait_pending(1).remove(0);
+    let way = format!("astudio --config {} --profile team", file.display());
+    let asked = team(&["ask", "orders-desk", "cancel order 1003", "--no-wait", "--session", "team"]);
+    assert!(
+        asked.contains(&format!("{way} approvals approve")) && asked.contains(&format!("{way} ask --resume")),
+        "{asked}"
+    );
+    served.desk.done(&["approvals", "reject", &id]);
+    let refused = team(&["approvals", "approve", &id]);
+    assert!(refused.contains(&format!("hint: `{way} approvals show ID`")), "{refused}");
+    assert!(!asked.contains("--home") && !refused.contains("--home"), "{asked}{refused}");
 }
 
 #[test]

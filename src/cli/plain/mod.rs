@@ -130,7 +130,7 @@ pub async fn run(ctx: &Ctx) -> Outcome {
             Ok(Go::On) => {}
             Ok(Go::Quit(exit)) => return Ok(exit),
             Err(Failure::Output(error)) => return Err(error.into()),
-            Err(failure) => ctx.out.failure(&failure)?,
+            Err(failure) => ctx.out.failure(&failure, &ctx.way)?,
         }
     }
 }

@@ -114,7 +114,7 @@ impl Question {
         match ctx.call::<DecideApproval>(path, NoQuery, body).await {
             Ok(Json(view)) => out.line(&format!("{} is {}.", view.tool, view.status.as_str()))?,
             // Whoever was faster, the person hears what became of it.
-            Err(Failure::Studio(error)) => out.failure(&Failure::Studio(error))?,
+            Err(Failure::Studio(error)) => out.failure(&Failure::Studio(error), &ctx.way)?,
             Err(other) => return Err(other),
         }
         Ok(Said::Closed)
