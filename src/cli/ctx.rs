@@ -69,7 +69,7 @@ impl Ctx {
 pub fn needs_home(command: &str) -> Failure {
     usage(format!(
         "`astudio {command}` works where the home is, not on a server. Leave out --server and --profile (or unset \
-         ASTUDIO_SERVER and ASTUDIO_PROFILE), or run it there."
+         ASTUDIO_SERVER, ASTUDIO_TOKEN and ASTUDIO_PROFILE), or run it there."
     ))
 }
 

@@ -48,7 +48,10 @@ pub async fn run(ctx: &Ctx, args: DemoArgs) -> Result<Client, Failure> {
                 ("orders", Some(format!("{} written", report.orders_written))),
             ],
         )?;
-        if !tokens.is_empty() {
+        if tokens.is_empty() {
+            let make = ctx.way.command("tokens create NAME");
+            out.note(&format!("The tokens for `astudio serve` were shown when they were made; {make} makes another."));
+        } else {
             out.heading("Tokens for `astudio serve`, shown once:")?;
             tokens.iter().try_for_each(|(user, secret)| out.line(&format!("  {user:5} {secret}")))?;
         }

@@ -35,3 +35,16 @@ fn a_reset_says_what_it_did_in_its_order() {
     let told = words(&cli.run(&["demo", "--reset", "--no-open"])).0;
     assert!(told.find("deleted:").unwrap() < told.find("made:").unwrap(), "{told}");
 }
+
+#[test]
+fn the_tokens_of_the_demo_are_shown_once_also_when_the_workbench_made_it() {
+    let cli = Cli::new();
+    let mut screen = cli.screen(80, 24);
+    screen.see("A workbench for LLM agents").key("d").see("The demo world is made").see("Enter send").key("ctrl-q");
+    assert!(screen.ends().success());
+    let first = words(&cli.run(&["demo", "--no-open"]));
+    assert!(first.0.contains("shown once:") && first.0.contains("  ben   tsf_"), "{first:?}");
+    let (said, beside) = words(&cli.run(&["demo", "--no-open"]));
+    assert!(!said.contains("tsf_") && beside.contains("were shown when they were made"), "{said}{beside}");
+    assert!(beside.contains(" tokens create NAME`"), "{beside}");
+}
