@@ -193,6 +193,13 @@ fn what_is_said_wins_and_a_password_is_asked_for_when_it_is_needed() {
     assert_eq!(who(&["--profile", "token"], &[viewer, author]), u1, "the environment wins over a profile");
     assert_eq!(who(&["--profile", "py"], &[author]), u1, "and no password is asked for");
     assert_eq!(who(&["--profile", "token", "--token", SUPERUSER], &[viewer, author]), root, "what is typed wins");
+    // The workbench asks before the screen is its own, and shows nothing of what is typed.
+    let home = cli.home();
+    let mut screen = Opening::new(&home, 100, 30).env("ASTUDIO_PROFILE", "py").open();
+    screen.see("Password of u1:").type_text(PASSWORD).key("enter").see("acme · u1");
+    assert!(!screen.screen().contains(PASSWORD), "{}", screen.screen());
+    screen.key("ctrl-q");
+    assert!(screen.ends().success());
     // A token without a server is a mistake; a variable that stands there for other calls is none where a home is named.
     let (code, (_, told)) = run(&["me", "--token", AUTHOR], &[]);
     assert!(code == Some(USAGE) && told.contains("--server") && !told.contains(AUTHOR), "{told}");
