@@ -75,7 +75,10 @@ pub async fn resume(ctx: &Ctx, turn: &str, no_wait: bool) -> Outcome {
     tokio::select! {
         outcome = &mut watching => outcome,
         resumed = ctx.call::<ResumeTurn>(path(), NoQuery, NoBody) => {
-            resumed?;
+            match resumed {
+                Err(Failure::Studio(error)) if ctx.is_away(&error) => {}
+                other => _ = other?,
+            }
             watching.await
         }
     }

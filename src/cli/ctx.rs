@@ -6,6 +6,7 @@ use super::output::Output;
 use super::reach::Way;
 use crate::app::{App, Places, Settings};
 use client::{Client, Proxy, Request, Server};
+use contract::{Code, StudioError};
 use engine::{Engine, Serve};
 use std::path::Path;
 
@@ -54,6 +55,11 @@ impl Ctx {
             Reach::Home(app) => Ok(app),
             Reach::Server(_) => Err(needs_home(command)),
         }
+    }
+
+    /// Whether it only says that the server is away: what is watched there goes on when it is back.
+    pub fn is_away(&self, error: &StudioError) -> bool {
+        error.code == Code::Unavailable && matches!(self.reach, Reach::Server(_))
     }
 
     /// Calls an operation.

@@ -156,7 +156,14 @@ impl Watcher<'_> {
 
     fn event(&mut self, event: TurnEvent) -> Result<(), Failure> {
         match event {
-            TurnEvent::ModelAsked { .. } => self.fresh(),
+            TurnEvent::ModelAsked { .. } => {
+                if !self.shown.is_empty() {
+                    // An attempt that came to nothing: what stands there is not the answer.
+                    self.end_line()?;
+                    self.tell("the answer begins anew");
+                }
+                self.fresh();
+            }
             TurnEvent::ModelReplied { blocks, .. } => {
                 let text = |block| if let Block::Text { text } = block { Some(text) } else { None };
                 let whole: String = blocks.into_iter().filter_map(text).collect();

@@ -146,3 +146,39 @@ fn with_tls_a_stream_that_is_cut_goes_on() {
     assert_eq!(end.status.code(), Some(0), "{end:?}");
     assert_eq!(line.desk.changes(1007), 1);
 }
+
+#[test]
+fn an_ask_goes_on_over_a_server_that_died_in_the_middle_of_the_answer() {
+    let mut line = Line::new();
+    let mut telling = line.command(&["ask", "slow-teller", "tell me a story", "--session", "s"]).spawn().unwrap();
+    let mut said = reads(&mut telling, "lighthouse");
+    line.restart();
+    let end = telling.wait_with_output().unwrap();
+    let (rest, beside) = words(&end);
+    said.push_str(&rest);
+    assert_eq!(end.status.code(), Some(0), "{said}{end:?}");
+    assert!(beside.contains("the answer begins anew"), "{beside}");
+    let shown = line.done(&["sessions", "show", "slow-teller", "s"]);
+    let turns = shown["turns"].as_array().unwrap();
+    assert_eq!(turns.len(), 1);
+    let whole = line.done(&["turns", "show", turns[0]["turn"].as_str().unwrap()]);
+    assert_eq!(whole["status"], "done");
+    let begun = said.trim().strip_suffix(text(&whole["response"]).trim());
+    assert!(begun.is_some_and(|begun| begun.ends_with('\n')), "the answer stands whole on lines of its own: {said}");
+}
+
+#[test]
+fn a_turn_that_was_taken_up_goes_on_over_a_restart() {
+    let mut line = Line::new();
+    let asked = line.command(&["ask", "orders-desk", "cancel order 1007", "--session", "s", "--no-wait"]).output();
+    assert_eq!(asked.unwrap().status.code(), Some(3));
+    let resuming = line.command(&["ask", "--resume", "s", "--agent", "orders-desk", "--json"]).spawn().unwrap();
+    pause(1_000);
+    line.restart();
+    let open = line.done(&["approvals", "list", "--status", "pending"]);
+    line.done(&["approvals", "approve", open["approvals"][0]["id"].as_str().unwrap()]);
+    let end = resuming.wait_with_output().unwrap();
+    let said: Value = serde_json::from_slice(&end.stdout).unwrap();
+    assert_eq!((end.status.code(), &said["status"]), (Some(0), &json!("done")), "{end:?}");
+    assert_eq!(line.desk.changes(1007), 1);
+}

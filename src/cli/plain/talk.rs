@@ -35,7 +35,7 @@ impl Plain<'_> {
         });
         let refused = async {
             match (&mut resumed).await {
-                Ok(Err(error)) => error,
+                Ok(Err(error)) if !self.ctx.is_away(&error) => error,
                 _ => std::future::pending().await,
             }
         };

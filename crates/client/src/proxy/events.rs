@@ -10,12 +10,15 @@ use contract::{Code, StudioError};
 use eventsource_stream::{Event, EventStream, EventStreamError};
 use futures_util::stream::{self, BoxStream, StreamExt as _};
 use reqwest::Response;
+use reqwest::header::HeaderValue;
 use serde_json::Value;
 use std::collections::VecDeque;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
+use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep, timeout};
+use uuid::Uuid;
 
 /// How often a stream is opened again that a server ends, in good order and without anything new.
 const MOST_ENDS: u32 = 3;
@@ -23,43 +26,71 @@ const MOST_ENDS: u32 = 3;
 /// Between two tries, even when something else has just worked.
 pub(super) const LEAST: Duration = Duration::from_millis(200);
 
-/// What is known of a stream's events.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
-    /// The log of a turn: its ids count, and it has an end.
-    Turn,
-    /// Anything else.
-    Any,
+/// Turns kept as wanted.
+const MOST_WANTED: usize = 256;
+
+/// Turns that somebody here wants to go on, newest last.
+#[derive(Debug, Default)]
+pub(super) struct Wanted(Mutex<VecDeque<String>>);
+
+impl Wanted {
+    /// This one, too.
+    pub fn add(&self, turn: &str) {
+        let mut turns = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        turns.retain(|other| other != turn);
+        if turns.len() == MOST_WANTED {
+            turns.pop_front();
+        }
+        turns.push_back(turn.to_owned());
+    }
+
+    fn has(&self, turn: &str) -> bool {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).iter().any(|other| other == turn)
+    }
 }
 
-/// A stream of events, from its first answer or from the first connection on.
+/// The turn whose log a stream is.
+pub(super) struct Turn {
+    /// Its id.
+    pub id: String,
+    /// The request that takes it up again.
+    pub resume: Sending,
+    /// Whether that is wanted here.
+    pub wanted: Arc<Wanted>,
+    /// The run of the server that answered last when the stream began.
+    pub run: Option<HeaderValue>,
+}
+
+/// A stream of events, from its first answer on. The log of a turn has ids that count, and an end.
 pub(super) fn follow(
     line: Arc<Line>,
     sending: Sending,
-    kind: Kind,
-    first: Option<Response>,
-    before: Option<Value>,
+    turn: Option<Turn>,
+    first: Response,
 ) -> BoxStream<'static, WireEvent> {
-    let open = first.map(|response| Open::new(response, &line));
-    let following = Following {
-        again: Again::within(line.pace.patience),
-        known: before.clone(),
-        ready: before.into_iter().map(|data| WireEvent { id: None, data }).collect(),
-        last: String::new(),
-        line,
-        sending,
-        kind,
-        open,
-        ends: 0,
-        over: false,
-    };
+    let open = Some(Open::new(first, &line));
+    events(Following { open, ..Following::new(line, sending, turn) })
+}
+
+/// The events of a turn that was begun here, from the first connection on, of which this was told already.
+pub(super) fn follow_begun(
+    line: Arc<Line>,
+    sending: Sending,
+    turn: Turn,
+    first: Value,
+) -> BoxStream<'static, WireEvent> {
+    let ready = [WireEvent { id: None, data: first.clone() }].into();
+    events(Following { known: Some(first), ready, ..Following::new(line, sending, Some(turn)) })
+}
+
+fn events(following: Following) -> BoxStream<'static, WireEvent> {
     stream::unfold(following, |mut following| async move { Some((following.next().await?, following)) }).boxed()
 }
 
 struct Following {
     line: Arc<Line>,
     sending: Sending,
-    kind: Kind,
+    turn: Option<Turn>,
     open: Option<Open>,
     /// Events that wait for whoever reads.
     ready: VecDeque<WireEvent>,
@@ -67,12 +98,30 @@ struct Following {
     known: Option<Value>,
     /// The id of the last event that has one.
     last: String,
+    /// Taking the turn up again; given up with the stream.
+    resuming: JoinSet<()>,
     again: Again,
     ends: u32,
     over: bool,
 }
 
 impl Following {
+    fn new(line: Arc<Line>, sending: Sending, turn: Option<Turn>) -> Self {
+        Self {
+            again: Again::within(line.pace.patience),
+            line,
+            sending,
+            turn,
+            open: None,
+            ready: VecDeque::new(),
+            known: None,
+            last: String::new(),
+            resuming: JoinSet::new(),
+            ends: 0,
+            over: false,
+        }
+    }
+
     async fn next(&mut self) -> Option<WireEvent> {
         loop {
             if let Some(event) = self.ready.pop_front() {
@@ -137,6 +186,7 @@ impl Following {
         let error = match self.line.exchange(&self.sending, Duration::ZERO).await {
             Ok(Answer::Stream(response)) => {
                 self.open = Some(Open::new(response, &self.line));
+                self.take_up();
                 return;
             }
             Ok(Answer::Whole(whole)) => whole.meaning().err(),
@@ -154,13 +204,36 @@ impl Following {
         }
     }
 
+    /// A run of the server that ended has left its turns to whoever wants them: one that is wanted here is taken up again on
+    /// the next run.
+    fn take_up(&mut self) {
+        let Some(turn) = &mut self.turn else { return };
+        let now = self.line.run();
+        let before = std::mem::replace(&mut turn.run, now.clone());
+        if before.is_none() || now.is_none() || now == before || !turn.wanted.has(&turn.id) {
+            return;
+        }
+        let (line, resume) = (self.line.clone(), Sending { key: Some(Uuid::new_v4()), ..turn.resume.clone() });
+        // It answers when the turn rests, which the stream tells as well.
+        self.resuming.spawn(async move {
+            let asked = line.exchange(&resume, line.pace.patience).await;
+            let refused = asked.and_then(|answer| match answer {
+                Answer::Whole(whole) => whole.meaning().map(drop),
+                Answer::Stream(_) => Ok(()),
+            });
+            if let Err(error) = refused {
+                tracing::warn!(code = %error.code, error = error.message, "a turn could not be taken up again");
+            }
+        });
+    }
+
     fn take(&mut self, event: Event) {
         let Ok(data) = serde_json::from_str::<Value>(&event.data) else {
             tracing::warn!("an event of a stream is no JSON");
             return;
         };
         let id = Some(event.id).filter(|id| !id.is_empty());
-        if self.kind == Kind::Turn {
+        if self.turn.is_some() {
             let place = |id: &str| id.parse::<i64>().ok();
             if id.as_deref().and_then(place).is_some_and(|new| place(&self.last).is_some_and(|last| new <= last)) {
                 return;
@@ -172,7 +245,7 @@ impl Following {
             }
         }
         // Which turn it is comes with every connection and proves nothing.
-        if self.kind == Kind::Any || data["type"] != "turn" {
+        if self.turn.is_none() || data["type"] != "turn" {
             self.again.reset();
             self.ends = 0;
         }

@@ -77,6 +77,8 @@ pub(super) struct Sending {
     pub deferred: bool,
     /// The last event that was seen of a stream.
     pub last: Option<String>,
+    /// Whether only the run of the server that it was sent to first knows it again.
+    pub bound: bool,
     /// Whether it may be sent twice.
     pub repeat: Repeat,
     /// Whether the answer takes as long as a model does, and perhaps a person, and cannot be waited for in pieces.
@@ -91,6 +93,7 @@ impl Sending {
             url,
             body: None,
             key: None,
+            bound: false,
             deferred: false,
             last: None,
             repeat: Repeat::Freely,
@@ -164,6 +167,11 @@ impl Line {
         }
     }
 
+    /// The run of the server that answered last, where it is named.
+    pub fn run(&self) -> Option<HeaderValue> {
+        self.boot.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
     async fn login(&self, login: Login, patience: Duration) -> Result<Value> {
         let body = login.body.to_string().into_bytes();
         let sending = Sending { method: Method::POST, body: Some(body), ..Sending::get(login.url) };
@@ -191,12 +199,12 @@ impl Line {
     async fn tries(&self, sending: &Sending, token: Option<&Secret>, patience: Duration) -> Result<Answer> {
         let mut again = Again::within(patience);
         let mut sent = false;
-        let boot = self.boot.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let boot = self.run();
         // A run that does not know the key would do it a second time, and without its name no run can be told from another.
-        let bound = sending.key.is_none() || boot.is_some();
-        let long = sending.long || (sending.repeat == Repeat::Joining && !bound);
+        let known = !sending.bound || boot.is_some();
+        let long = sending.long || (sending.repeat == Repeat::Joining && !known);
         loop {
-            let known_to = boot.as_ref().filter(|_| sent && sending.key.is_some());
+            let known_to = boot.as_ref().filter(|_| sent && sending.bound);
             let (broken, foreign) = match self.attempt(sending, token, known_to, long).await {
                 Ok(Answer::Whole(whole)) if whole.is_of_a_gateway() => {
                     let why = format!("something before it answered {}", whole.status);
@@ -210,7 +218,7 @@ impl Line {
                 Err(Stop::Broken(broken)) => (broken, None),
             };
             sent |= broken.sent;
-            let allowed = !sent || (sending.repeat != Repeat::Unsent && bound);
+            let allowed = !sent || (sending.repeat != Repeat::Unsent && known);
             if broken.slow && sending.repeat == Repeat::Joining {
                 again.reset();
             }

@@ -32,11 +32,11 @@ use contract::operation::{Effect, Meta, meta};
 use contract::ops::approvals::ListApprovals;
 use contract::ops::me::GetMe;
 use contract::ops::test::{AskDefer, AskStream, Deferred};
-use contract::ops::turns::TurnEvents;
+use contract::ops::turns::{ResumeTurn, TurnEvents};
 use contract::turn::Watched;
 use contract::wire::{Json, Method, Reply as _, WireReply, WireRequest};
 use contract::{Operation, Result, StudioError};
-use events::{Kind, follow};
+use events::{Turn, Wanted, follow, follow_begun};
 use exchange::{Line, Repeat, Sending};
 use futures_util::stream::BoxStream;
 use joint::Joint;
@@ -76,6 +76,8 @@ pub struct Proxy(Arc<Shared>);
 #[derive(Debug)]
 struct Shared {
     line: Arc<Line>,
+    /// The turns that were begun or taken up here: somebody here wants them to go on.
+    wanted: Arc<Wanted>,
     dialect: Joint<Dialect>,
     /// What is kept of a server that speaks the other dialect.
     original: Original,
@@ -90,7 +92,8 @@ impl Proxy {
         let Server { url, prefix, tenant, credential, pace } = server;
         let address = Address::read(&url, prefix.as_deref(), tenant.as_deref())?;
         let line = Arc::new(Line::new(address, SignIn::new(credential)?, pace)?);
-        Ok(Self(Arc::new(Shared { line, dialect: Joint::new(), original: Original::default() })))
+        let wanted = Arc::default();
+        Ok(Self(Arc::new(Shared { line, wanted, dialect: Joint::new(), original: Original::default() })))
     }
 
     /// Host and port, for people.
@@ -133,11 +136,16 @@ impl Proxy {
     async fn send(&self, meta: &Meta, request: &WireRequest) -> Result<WireReply> {
         let sending = self.sending(meta, request)?;
         let line = &self.0.line;
+        if meta.id == ResumeTurn::ID
+            && let Some(turn) = request.path.get("id")
+        {
+            self.0.wanted.add(turn);
+        }
         match line.exchange(&sending, line.pace.patience).await? {
             Answer::Whole(whole) => whole.meaning(),
             Answer::Stream(response) => {
-                let kind = if meta.id == TurnEvents::ID { Kind::Turn } else { Kind::Any };
-                Ok(WireReply::Events(200, follow(line.clone(), sending, kind, Some(response), None)))
+                let turn = if meta.id == TurnEvents::ID { Some(self.turn(request)?) } else { None };
+                Ok(WireReply::Events(200, follow(line.clone(), sending, turn, response)))
             }
         }
     }
@@ -146,12 +154,21 @@ impl Proxy {
     async fn ask(&self, request: WireRequest) -> Result<WireReply> {
         let begun = self.send(&meta::<AskDefer>(), &request).await?;
         let Json(Deferred { turn, session, .. }) = Json::from_wire(begun)?;
+        self.0.wanted.add(&turn);
         let path = BTreeMap::from([("id".to_owned(), turn.clone())]);
-        let watching = WireRequest { path, ..WireRequest::default() };
-        let sending = self.sending(&meta::<TurnEvents>(), &watching)?;
+        let of_turn = WireRequest { path, ..WireRequest::default() };
+        let sending = self.sending(&meta::<TurnEvents>(), &of_turn)?;
         let first = serde_json::to_value(Watched::Turn { turn, session }).map_err(|_| StudioError::internal())?;
         // The turn is told at once: from here on nobody may take the words back and ask again.
-        Ok(WireReply::Events(200, follow(self.0.line.clone(), sending, Kind::Turn, None, Some(first))))
+        Ok(WireReply::Events(200, follow_begun(self.0.line.clone(), sending, self.turn(&of_turn)?, first)))
+    }
+
+    /// What a stream knows of the turn that this request names.
+    fn turn(&self, request: &WireRequest) -> Result<Turn> {
+        let id = request.path.get("id").cloned().unwrap_or_default();
+        let path = BTreeMap::from([("id".to_owned(), id.clone())]);
+        let resume = self.sending(&meta::<ResumeTurn>(), &WireRequest { path, ..WireRequest::default() })?;
+        Ok(Turn { id, resume, wanted: self.0.wanted.clone(), run: self.0.line.run() })
     }
 
     fn sending(&self, meta: &Meta, request: &WireRequest) -> Result<Sending> {
@@ -162,6 +179,8 @@ impl Proxy {
             url: self.0.line.address.at(&sent.path, &sent.query),
             body: sent.body,
             key: changes.then(Uuid::new_v4),
+            // To take a turn up twice is to take it up once, whoever has it.
+            bound: changes && meta.id != ResumeTurn::ID,
             deferred: meta.id == AskDefer::ID,
             last: None,
             repeat: if meta.effect == Effect::Run { Repeat::Joining } else { Repeat::Freely },

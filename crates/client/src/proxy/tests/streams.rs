@@ -8,7 +8,7 @@ use contract::ops::common::{AfterQuery, IdPath, NamePath};
 use contract::ops::test::{AskBody, AskStream, SessionQuery};
 use contract::ops::turns::TurnEvents;
 use contract::turn::Watched;
-use contract::wire::{Events, NoBody};
+use contract::wire::{Events, NoBody, WireRequest};
 use futures_util::StreamExt as _;
 use std::time::Duration;
 
@@ -302,4 +302,45 @@ async fn who_leaves_a_stream_ends_the_tries() {
     assert!(tries > 2, "{tries}");
     tokio::time::sleep(Duration::from_secs(1)).await;
     assert_eq!(fake.asked().len(), tries);
+}
+
+#[tokio::test]
+async fn a_turn_that_is_wanted_here_is_taken_up_again_when_the_server_was_restarted() {
+    let on = |run: &str| {
+        Do::Send(format!(
+            "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nx-astudio-version: 1\r\nx-astudio-boot: {run}\r\n\
+             transfer-encoding: chunked\r\n\r\n"
+        ))
+    };
+    let fake = Fake::new(move |asked, _| match (asked.method.as_str(), last(asked)) {
+        ("POST", _) if asked.path.ends_with("/turns/t/resume") => json(200, "{}"),
+        ("POST", _) => json(202, r#"{"turn":"t","session":"s","approvals":[]}"#),
+        // The run that took the question, twice, and then another one.
+        (_, 0) => vec![on("run"), piece(TURN), piece(&entry(1)), Do::Close],
+        (_, 1) => vec![on("run"), piece(&entry(2)), Do::Close],
+        (_, 2) => vec![on("other"), piece(&entry(3)), Do::Wait(Duration::from_millis(300)), Do::Close],
+        _ => vec![on("other"), piece(&entry(4))],
+    })
+    .await;
+    let resumed = || fake.asked().into_iter().filter(|asked| asked.path.ends_with("/resume")).count();
+    // Who only watches takes nothing up.
+    assert_eq!(seen(watch(&client(&fake), None).await.unwrap()).await, "t 1 2 3 4");
+    assert_eq!(resumed(), 0);
+    let asking = client(&fake);
+    assert_eq!(seen(ask(&asking).await.unwrap()).await, "t 1 2 3 4");
+    assert_eq!(resumed(), 1);
+    // Nor is it begun here alone: who took it up wants it as well.
+    let resuming = client(&fake);
+    let path = [("id".to_owned(), "t".to_owned())].into();
+    resuming.call_by_id("turns.resume", WireRequest { path, ..WireRequest::default() }).await.unwrap();
+    assert_eq!(seen(watch(&resuming, None).await.unwrap()).await, "t 1 2 3 4");
+    assert_eq!(resumed(), 3);
+}
+
+#[tokio::test]
+async fn taking_a_turn_up_is_repeated_on_another_run() {
+    let fake = Fake::new(|_, n| if n == 0 { vec![Do::Close] } else { json(200, "{}") }).await;
+    let path = [("id".to_owned(), "t".to_owned())].into();
+    client(&fake).call_by_id("turns.resume", WireRequest { path, ..WireRequest::default() }).await.unwrap();
+    assert!(fake.asked()[1].header("x-astudio-boot").is_none(), "bound to no run");
 }
