@@ -30,8 +30,12 @@ mod described {
     /// Name of a group: a label without a comma.
     pub const GROUP: &str =
         r"^[^,\u0000-\u001f\u007f-\u009f]*[^,\s\u0000-\u001f\u007f-\u009f][^,\u0000-\u001f\u007f-\u009f]*$";
-    /// An e-mail address, as far as the code looks.
-    pub const EMAIL: &str = r"^[^@\s\u0000-\u001f\u007f-\u009f]+@[^\s\u0000-\u001f\u007f-\u009f]+$";
+    /// An e-mail address, as far as the code looks; white space around it goes.
+    pub const EMAIL: &str = concat!(
+        r"^[\u0020\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff]*",
+        r"[^@\s\u0000-\u001f\u007f-\u009f]+@[^\s\u0000-\u001f\u007f-\u009f]+",
+        r"[\u0020\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff]*$"
+    );
     /// Who decides approvals.
     pub const DECIDERS: &str = r"^(asker|admins|group:[^,\u0000-\u001f\u007f-\u009f]*[^,\s\u0000-\u001f\u007f-\u009f][^,\u0000-\u001f\u007f-\u009f]*)$";
     /// One or more of `a-z`, `0-9`, `_`, `-`.

@@ -1,7 +1,7 @@
 //! The test chat: ask, stream, end, sessions, transcript.
 
 use crate::{Admitted, Engine, Serve};
-use contract::ops::common::NamePath;
+use contract::ops::common::{NamePath, trimmed};
 use contract::ops::test::{
     Ask, AskAnswer, AskBody, AskDefer, AskStream, Deferred, EndTest, ListTestSessions, SessionQuery, TestEnded,
     TestSessions, TestTranscript, Transcript,
@@ -35,7 +35,7 @@ impl Engine {
     ) -> Result<Begun> {
         let (head, verdict) = self.visible(&who, &path.name).await?;
         let body = body.open()?;
-        if body.query.trim().is_empty() {
+        if trimmed(&body.query).is_empty() {
             return Err(StudioError::invalid_request("'query' must say something."));
         }
         if body.wait.is_some_and(|seconds| seconds > MOST_WAIT) {

@@ -188,6 +188,14 @@ async fn users_are_created_as_viewers_and_changed_with_care(place: Where) {
     // Not the last administrator, of a tenant or of the platform.
     patch("root@acme", "ana", json!({ "active": false })).await.refused(409, "delete_refused");
     patch("root@acme", "root", json!({ "active": false })).await.refused(409, "delete_refused");
+    for odd in ["a@b\u{feff}c", "a@b c", "\u{feff}@b", "a@b\u{85}", "\na@b", "@b", "a@"] {
+        patch("root@acme", "ana", json!({ "email": odd })).await.refused(400, "invalid_request");
+    }
+    assert_eq!(patch("root@acme", "ana", json!({ "email": "\u{feff}a@b " })).await.ok()["email"], "a@b");
+    for nothing in ["\u{feff}", "\u{2003}\u{feff} ", "", "Ana\n"] {
+        patch("root@acme", "ana", json!({ "name": nothing })).await.refused(400, "invalid_request");
+    }
+    assert_eq!(patch("root@acme", "ana", json!({ "name": "\u{feff}Ana " })).await.ok()["name"], "Ana");
 }
 
 async fn a_tenant_keeps_an_active_administrator(place: Where) {

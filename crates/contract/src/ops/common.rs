@@ -184,6 +184,17 @@ pub fn expected_version_unsupported() -> StudioError {
     StudioError::new(Code::ExpectedVersionUnsupported, 400, "This operation takes no 'expected_version'. Leave it out.")
 }
 
+/// White space as the patterns of the published document mean it, which are JavaScript's: Unicode's, and the byte order mark,
+/// which nobody sees either.
+pub fn is_space(letter: char) -> bool {
+    letter.is_whitespace() || letter == '\u{feff}'
+}
+
+/// The text without white space around it.
+pub fn trimmed(text: &str) -> &str {
+    text.trim_matches(is_space)
+}
+
 /// Reads an `expected_version` of a query; empty = none.
 ///
 /// # Errors
@@ -192,7 +203,7 @@ pub fn expected_version_text(text: &str) -> Result<Option<i64>> {
     if text.is_empty() {
         return Ok(None);
     }
-    text.trim()
+    trimmed(text)
         .parse()
         .map(Some)
         .map_err(|_| StudioError::new(Code::InvalidExpectedVersion, 400, "'expected_version' must be a whole number."))

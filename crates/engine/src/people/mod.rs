@@ -20,6 +20,7 @@ pub use bootstrap::{Bootstrap, Home, bootstrap};
 pub use resolver::Memberships;
 
 use crate::Admitted;
+use contract::ops::common::{is_space, trimmed};
 use contract::{Code, Result, StudioError};
 use rules::Partition;
 
@@ -41,8 +42,9 @@ const LONGEST: usize = 200;
 
 /// A text for people: not blank, of one line, not too long. Surrounding space goes.
 pub(crate) fn label(field: &str, text: &str) -> Result<String> {
-    let text = text.trim();
-    if text.is_empty() || text.chars().count() > LONGEST || text.chars().any(char::is_control) {
+    let has_control = text.chars().any(char::is_control);
+    let text = trimmed(text);
+    if text.is_empty() || text.chars().count() > LONGEST || has_control {
         return Err(StudioError::invalid_request(format!("'{field}' must be one line of 1 to {LONGEST} characters.")));
     }
     Ok(text.to_owned())
@@ -52,9 +54,7 @@ pub(crate) fn label(field: &str, text: &str) -> Result<String> {
 fn email(text: &str) -> Result<String> {
     let address = label("email", text)?;
     match address.split_once('@') {
-        Some((name, host)) if !name.is_empty() && !host.is_empty() && !address.contains(char::is_whitespace) => {
-            Ok(address)
-        }
+        Some((name, host)) if !name.is_empty() && !host.is_empty() && !address.contains(is_space) => Ok(address),
         _ => Err(StudioError::invalid_request("'email' must be an e-mail address.")),
     }
 }
