@@ -15,7 +15,7 @@ fn one(said: &str, content: &str, is_error: bool) -> String {
 #[test]
 fn a_read_says_what_the_tool_returned() {
     let text = one("what's up with 1020?", ORDER, false);
-    for part in ["1020", "Ada Novak", "2 × Wool blanket", "118.5 EUR", "open", "2026-11-20"] {
+    for part in ["1020", "Ada Novak", "2 × Wool blanket", "118.5 EUR", "open"] {
         assert!(text.contains(part), "{part}: {text}");
     }
 }
