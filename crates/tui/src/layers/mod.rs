@@ -47,6 +47,8 @@ pub enum Layer {
 pub enum Msg {
     /// For the dialog of an approval.
     Dialog(dialog::Msg),
+    /// Names of agents, for the palette.
+    Palette(palette::Found),
 }
 
 /// Views of layers.
@@ -183,6 +185,15 @@ impl Layers {
                 let close = self.dialog(&id).is_some_and(|dialog| dialog.update(msg, ctx));
                 if close {
                     self.close_dialog(&id);
+                }
+            }
+            Msg::Palette(found) => {
+                let open = |layer: &mut Layer| match layer {
+                    Layer::Palette(palette) => palette.take(found, ctx),
+                    _ => false,
+                };
+                if self.0.last_mut().is_some_and(open) {
+                    self.0.pop();
                 }
             }
         }
