@@ -89,7 +89,7 @@ pub async fn run(ctx: &Ctx, command: Command) -> Outcome {
 async fn list(ctx: &Ctx, query: ApprovalsQuery) -> Outcome {
     let Json(list) = ctx.call::<ListApprovals>(NoPath {}, query, NoBody).await?;
     ctx.out.answer(&list, |out| {
-        let mut table = Table::new(&["ID", "STATUS", "AGENT", "TOOL", "ASKED BY", "ASKED", "LEFT"]);
+        let mut table = Table::new(&["ID", "STATUS", "AGENT", "TOOL", "ARGUMENTS", "ASKED BY", "ASKED", "LEFT"]);
         for approval in &list.approvals {
             let open = approval.status == ApprovalStatus::Pending;
             table.row([
@@ -97,6 +97,7 @@ async fn list(ctx: &Ctx, query: ApprovalsQuery) -> Outcome {
                 approval.status.as_str().to_owned(),
                 approval.agent.clone(),
                 approval.tool.clone(),
+                approval.arguments(),
                 approval.requested_by.clone(),
                 when(approval.created_at),
                 if open { left(approval.expires_at) } else { "-".to_owned() },

@@ -206,6 +206,36 @@ pub struct ApprovalView {
     pub replaced_by: Option<String>,
 }
 
+/// Longest line that [`ApprovalView::arguments`] makes, in characters, before it is cut: no list has room for more.
+const ARGUMENTS: usize = 400;
+
+impl ApprovalView {
+    /// The arguments that run, as `name=value` with the values as JSON, on one line: so that calls of one tool can be told apart
+    /// in a list. Who decides needs all of them; see [`Self::args`].
+    pub fn arguments(&self) -> String {
+        let args = self.edited_args.as_ref().unwrap_or(&self.args);
+        let Value::Object(map) = args else { return cut(args.to_string()) };
+        let mut line = String::new();
+        for (name, value) in map {
+            if !line.is_empty() {
+                line.push_str(", ");
+            }
+            line.push_str(&format!("{name}={value}"));
+            if line.len() > 4 * ARGUMENTS {
+                break;
+            }
+        }
+        cut(line)
+    }
+}
+
+fn cut(line: String) -> String {
+    match line.char_indices().nth(ARGUMENTS) {
+        Some((at, _)) => format!("{}…", &line[..at]),
+        None => line,
+    }
+}
+
 /// A list of approvals.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

@@ -17,6 +17,11 @@ use text::Safe;
 #[derive(Default)]
 pub struct View {}
 
+/// Lines of a row: the call, and its arguments.
+const LINES: usize = 2;
+/// From so many lines on there is room for the arguments.
+const ROOM: usize = 4;
+
 /// Widths of the columns; the first takes what is left.
 struct Columns {
     what: usize,
@@ -102,7 +107,9 @@ impl Place {
         let columns = Columns::of(area.width.into(), self.show_all);
         let titles = columns.row(["what", "agent", "asked by", "status", "age", "left"]);
         frame.render_widget(Paragraph::new(format!("  {titles}")).style(theme.dim), head);
-        self.rows.set(body.height.into());
+        let lines = if usize::from(body.height) >= ROOM { LINES } else { 1 };
+        let rows = (usize::from(body.height) / lines).max(1);
+        self.rows.set(rows);
         if shown.is_empty() {
             let said = match &self.error {
                 Some(error) => Paragraph::new(error.to_string()).style(theme.bad),
@@ -112,14 +119,18 @@ impl Place {
             return;
         }
         let index = self.index(&shown);
-        let rows = body.height as usize;
-        let first = index - index.checked_rem(rows).unwrap_or(0);
-        let lines = shown.iter().enumerate().skip(first).take(rows).map(|(row, approval)| {
+        let first = index - index % rows;
+        let mut drawn = Vec::new();
+        for (row, approval) in shown.iter().enumerate().skip(first).take(rows) {
             let (mark, style) = if row == index { ("› ", theme.selected) } else { ("  ", theme.text) };
             let style = if approval.status == ApprovalStatus::Pending { style } else { style.patch(theme.dim) };
-            Line::from(vec![Span::styled(mark, style), Span::styled(self.line(approval, &columns), style)])
-        });
-        frame.render_widget(Paragraph::new(lines.collect::<Vec<_>>()), body);
+            drawn.push(Line::from(vec![Span::styled(mark, style), Span::styled(self.line(approval, &columns), style)]));
+            if lines == LINES {
+                let arguments = format!("    {}", Safe::clean(&approval.arguments()));
+                drawn.push(Line::styled(text::truncate(&arguments, body.width.into()).into_owned(), theme.dim));
+            }
+        }
+        frame.render_widget(Paragraph::new(drawn), body);
     }
 
     fn line(&self, approval: &ApprovalView, columns: &Columns) -> String {

@@ -129,6 +129,22 @@ fn a_row_has_what_agent_who_age_and_time_left() {
 }
 
 #[test]
+fn two_calls_of_one_tool_are_told_apart_by_their_arguments() {
+    let mut stage = inbox(80, 24);
+    let other = ApprovalView { args: json!({ "order_id": 8, "reason": "a\u{1b}[2J".repeat(100) }), ..approval("2") };
+    waiting(&mut stage, vec![approval("1"), other]);
+    assert!(stage.shows("order_id=7, reason=\"too late\""), "{:#?}", stage.screen());
+    let screen = stage.screen();
+    let long = screen.iter().find(|line| line.contains("order_id=8")).unwrap();
+    assert!(long.ends_with('…') && !long.contains('\u{1b}'), "{long}");
+    stage.keys("/").typed("too late");
+    assert!(stage.shows("order_id=7") && !stage.shows("order_id=8"), "the filter looks at them too");
+    for (width, height) in [(20, 5), (20, 6), (80, 10)] {
+        stage.resize(width, height);
+    }
+}
+
+#[test]
 fn at_the_start_the_badge_tells_and_later_ones_interrupt() {
     let mut stage = Stage::new(80, 24);
     assert_eq!(stage.called("approvals.list"), 1, "read at the start");
