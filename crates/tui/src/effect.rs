@@ -35,6 +35,8 @@ pub enum Effect {
     },
     /// Speak as another client from now on.
     Become(Client),
+    /// Keep what is typed for this person from now on; for none, until it is known for whom.
+    Belongs(Option<crate::keeper::Person>),
     /// Bring this event in: a way from a layer to a place.
     Send(Box<Event>),
     /// Come back with [`Event::Tick`] at this time.
@@ -64,6 +66,13 @@ pub enum Effect {
         /// The text.
         text: Option<String>,
     },
+    /// Read the text kept under a key, after all that was to be kept before.
+    ReadKept {
+        /// Whose text it is.
+        key: String,
+        /// Makes the event.
+        then: Box<dyn FnOnce(Option<String>) -> Event + Send>,
+    },
     /// Ring the terminal's bell, and when the terminal is not in front, show a desktop notice.
     Notice(String),
     /// Set the terminal's title.
@@ -84,12 +93,14 @@ impl std::fmt::Debug for Effect {
             Effect::Unwatch { key } => write!(f, "Unwatch({key})"),
             Effect::Host { .. } => f.write_str("Host"),
             Effect::Become(_) => f.write_str("Become"),
+            Effect::Belongs(person) => write!(f, "Belongs({person:?})"),
             Effect::Send(event) => write!(f, "Send({event:?})"),
             Effect::Wake(at) => write!(f, "Wake({at})"),
             Effect::Copy(text) => write!(f, "Copy({} bytes)", text.len()),
             Effect::WriteFile { name, .. } => write!(f, "WriteFile({name})"),
             Effect::Editor { .. } => f.write_str("Editor"),
             Effect::KeepUnsaved { key, text } => write!(f, "KeepUnsaved({key}, {})", text.is_some()),
+            Effect::ReadKept { key, .. } => write!(f, "ReadKept({key})"),
             Effect::Notice(text) => write!(f, "Notice({text})"),
             Effect::Title(text) => write!(f, "Title({text})"),
             Effect::Mouse(on) => write!(f, "Mouse({on})"),

@@ -13,6 +13,7 @@ pub mod draw;
 pub mod effect;
 pub mod event;
 pub mod form;
+pub mod keeper;
 pub mod keymap;
 pub mod layers;
 #[cfg(test)]

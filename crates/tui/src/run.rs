@@ -3,6 +3,7 @@
 
 use crate::effect::Effect;
 use crate::event::{Event, Ms};
+use crate::keeper::Keeper;
 use crate::keymap::Keymap;
 use crate::state::{State, Toast};
 use crate::terminal::{Terminal, millis};
@@ -128,6 +129,7 @@ pub async fn run(options: Options) -> io::Result<()> {
     state.no_colour = no_colour;
     state.own_theme = own_theme;
     state.apply(&settings, &mut effects);
+    let keeper = Keeper::new(sender.clone())?;
     let mut driver = Driver {
         began,
         terminal,
@@ -140,6 +142,7 @@ pub async fn run(options: Options) -> io::Result<()> {
         watches: HashMap::new(),
         last_frame: 0,
         quit: false,
+        keeper,
     };
     driver.listen_for_rings();
     driver.listen_to_the_connection();
@@ -163,6 +166,8 @@ struct Driver {
     watches: HashMap<String, JoinHandle<()>>,
     last_frame: Ms,
     quit: bool,
+    /// The last field: the terminal is given back before the last files are waited for.
+    keeper: Keeper,
 }
 
 impl Driver {
@@ -312,21 +317,16 @@ impl Driver {
                 Effect::Send(event) => _ = self.sender.send(*event),
                 Effect::Wake(at) => _ = self.wakes.insert(at),
                 Effect::Copy(text) => {
-                    let route = clipboard::copy(&text, &self.host.unsaved_dir());
+                    let route = clipboard::copy(&text, &self.keeper.folder(&self.host.unsaved_dir()));
                     if let Some(bytes) = &route.bytes {
                         self.terminal.say(bytes)?;
                     }
-                    self.toast(Ok(route.said));
+                    let _ = self.sender.send(Event::Toast(Toast::good(route.said)));
                 }
-                Effect::WriteFile { name, content } => {
-                    let said = unsaved::write_new(&name, &content).map(|path| format!("Written to {path}."));
-                    self.toast(said);
-                }
-                Effect::KeepUnsaved { key, text } => {
-                    if let Err(why) = unsaved::keep(&self.host.unsaved_dir(), &key, text.as_deref()) {
-                        self.toast(Err(format!("Unsaved text could not be kept: {why}.")));
-                    }
-                }
+                Effect::WriteFile { name, content } => self.keeper.write(name, content),
+                Effect::KeepUnsaved { key, text } => self.keeper.keep(self.host.unsaved_dir(), key, text),
+                Effect::ReadKept { key, then } => self.keeper.read(self.host.unsaved_dir(), key, then),
+                Effect::Belongs(person) => self.keeper.belongs_to(person.as_ref()),
                 Effect::Editor { text, ending, then } => {
                     self.terminal.lend().await;
                     let edited = unsaved::edit(self.host.editor(), &text, ending).await;
@@ -352,14 +352,6 @@ impl Driver {
             }
         }
         Ok(())
-    }
-
-    fn toast(&self, said: Result<String, String>) {
-        let toast = match said {
-            Ok(text) => Toast::good(text),
-            Err(text) => Toast::bad(text),
-        };
-        let _ = self.sender.send(Event::Toast(toast));
     }
 }
 

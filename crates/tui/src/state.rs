@@ -3,6 +3,7 @@
 use crate::action::{Action, Context};
 use crate::effect::Effect;
 use crate::event::{Event, Input, Ms, What};
+use crate::keeper::Person;
 use crate::keymap::{Key, Keymap};
 use crate::layers::{Layer, Layers};
 use crate::places::{PlaceId, Places};
@@ -201,6 +202,9 @@ impl State {
             self.apply(&settings, effects);
         }
         if let Some(Newcomer { client, profile }) = newcomer {
+            // What was typed until now is the other one's.
+            self.keep_typed(effects);
+            effects.push(Effect::Belongs(None));
             effects.push(Effect::Become(client));
             effects.extend(self.become_other(profile));
         }
@@ -286,6 +290,8 @@ impl State {
                 self.count_down(&mut effects);
             }
             Event::Me(Ok(me)) => {
+                let person = Person { tenant: me.tenant.clone(), user: me.user_id.clone() };
+                effects.push(Effect::Belongs(Some(person)));
                 self.me = Some(me);
                 self.me_error = None;
                 self.dirty = true;
@@ -421,10 +427,19 @@ impl State {
 
     /// Leaves. Unsaved text is kept and offered again, so leaving loses nothing, however it comes about.
     fn quit(&mut self, effects: &mut Vec<Effect>) {
-        if !self.places.unsaved().is_empty() {
-            self.with(effects, |places, _, ctx| places.keep_all(ctx));
-        }
+        self.keep_typed(effects);
         effects.push(Effect::Quit);
+    }
+
+    /// Keeps all that is typed and not saved.
+    fn keep_typed(&mut self, effects: &mut Vec<Effect>) {
+        let typed = !self.places.unsaved().is_empty();
+        self.with(effects, |places, layers, ctx| {
+            if typed {
+                places.keep_all(ctx);
+            }
+            layers.keep(ctx);
+        });
     }
 
     fn types(&self, input: &Input) -> bool {
@@ -482,4 +497,29 @@ impl State {
 
 fn ask_me() -> Effect {
     crate::effect::call::<GetMe>(NoPath {}, NoQuery, NoBody, |reply| Event::Me(reply.map(|json| json.0)))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use crate::testing::Stage;
+
+    #[test]
+    fn what_is_typed_belongs_to_who_is_signed_in() {
+        let mut stage = Stage::new(80, 24);
+        stage.event(Event::Me(Ok(Me {
+            user_id: "ann".into(),
+            tenant: Some("acme".into()),
+            may_author: true,
+            may_administer: false,
+            enabled: true,
+            is_superuser: false,
+        })));
+        let person = stage.effects.iter().find_map(|effect| match effect {
+            Effect::Belongs(person) => person.clone(),
+            _ => None,
+        });
+        assert_eq!(person, Some(Person { tenant: Some("acme".into()), user: "ann".into() }));
+    }
 }

@@ -1,13 +1,32 @@
 //! Text that is typed and not saved: kept in files, so that it survives a crash, and edited in the person's own editor.
 
+use std::fmt::Write as _;
 use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
+/// Longest name of a file that is made here, in bytes, before its ending; systems take 255.
+const LONGEST: usize = 120;
+
+/// A text of others as the name of a file or a folder: small letters, digits, `-` and `_` stand for themselves, everything else
+/// for its bytes. Two texts never have one name, not even where letters of both cases are the same to the disk.
+pub fn file_name(text: &str) -> String {
+    let mut name = String::new();
+    for byte in text.bytes() {
+        match byte {
+            b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_' => name.push(char::from(byte)),
+            other => _ = write!(name, "%{other:02x}"),
+        }
+    }
+    if name.len() > LONGEST {
+        name.truncate(LONGEST - 33);
+        name += &format!("-{}", &contract::canonical::sha256_hex(text.as_bytes())[..32]);
+    }
+    name
+}
+
 fn file(dir: &Path, key: &str) -> PathBuf {
-    // The key may hold a name of others; only letters and digits become part of a file name.
-    let name: String = key.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).take(100).collect();
-    dir.join(format!("{name}.txt"))
+    dir.join(format!("{}.txt", file_name(key)))
 }
 
 /// Keeps a text under a key, or removes it. Written beside and renamed, so that a crash leaves the old or the new.
@@ -44,23 +63,24 @@ fn private(options: &mut fs::OpenOptions, path: &Path) -> std::io::Result<fs::Fi
     options.open(path)
 }
 
-/// Writes a new file in the working folder; a number is added when the name is taken. Answers the name.
+/// Writes a new file in the working folder; a number is added when the name is taken. Answers its whole path.
 ///
 /// # Errors
 /// The system's reason.
-pub fn write_new(name: &str, content: &str) -> Result<String, String> {
+pub fn write_new(name: &str, content: &str) -> Result<PathBuf, String> {
+    let folder = std::env::current_dir().map_err(|error| format!("The working folder is gone: {}.", error.kind()))?;
     let (stem, ending) = name.rsplit_once('.').unwrap_or((name, "txt"));
     for number in 0..1000 {
         let name = if number == 0 { format!("{stem}.{ending}") } else { format!("{stem}-{number}.{ending}") };
-        match fs::OpenOptions::new().write(true).create_new(true).open(&name) {
-            Ok(mut out) => {
-                return out.write_all(content.as_bytes()).map(|()| name).map_err(|error| error.kind().to_string());
-            }
+        let path = folder.join(name);
+        let failed = |error: std::io::Error| format!("{} could not be written: {}.", path.display(), error.kind());
+        match fs::OpenOptions::new().write(true).create_new(true).open(&path) {
+            Ok(mut out) => return out.write_all(content.as_bytes()).map(|()| path.clone()).map_err(failed),
             Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
-            Err(error) => return Err(format!("{name} could not be written: {}", error.kind())),
+            Err(error) => return Err(failed(error)),
         }
     }
-    Err(format!("{name}: too many files of this name"))
+    Err(format!("{name}: there are too many files of this name in {}.", folder.display()))
 }
 
 /// Opens the editor on a text and answers what was saved. The terminal must have been given back.
@@ -85,4 +105,18 @@ pub async fn edit(editor: Option<String>, text: &str, ending: &str) -> Result<St
     };
     let _ = fs::remove_file(&path);
     edited
+}
+
+#[cfg(test)]
+mod tests {
+    use super::file_name;
+
+    #[test]
+    fn different_texts_have_different_names_that_lead_nowhere() {
+        let long = |end: &str| format!("{}{end}", "x".repeat(500));
+        let texts = ["a.b", "a-b", "A-b", "a%2eb", "..", "a/b", "", "é", "https://a:1/", &long("1"), &long("2")];
+        let names: std::collections::BTreeSet<String> = texts.iter().map(|text| file_name(text)).collect();
+        assert_eq!(names.len(), texts.len(), "{names:?}");
+        assert!(names.iter().all(|name| name.len() <= 120 && !name.contains(['.', '/', '\\', ':'])), "{names:?}");
+    }
 }

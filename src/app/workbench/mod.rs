@@ -169,9 +169,7 @@ impl tui::Host for Workbench {
         match &self.way {
             Way::Home { .. } => unsaved,
             // What was written for one server is not offered on another.
-            Way::Server { proxy, .. } => {
-                unsaved.join(proxy.host().replace(|c: char| !c.is_ascii_alphanumeric() && c != '.', "-"))
-            }
+            Way::Server { proxy, .. } => unsaved.join("servers").join(tui::unsaved::file_name(&proxy.address())),
         }
     }
 

@@ -110,6 +110,11 @@ impl Proxy {
         self.0.line.sign_in.ask_password().await
     }
 
+    /// The whole address below which it answers, without anything secret: what tells one server from another.
+    pub fn address(&self) -> String {
+        self.0.line.address.at("", &[]).to_string()
+    }
+
     /// How the connection stands, and every change of it.
     pub fn connection(&self) -> watch::Receiver<Connection> {
         self.0.line.standing.subscribe()

@@ -130,6 +130,15 @@ impl Layers {
         matches!(self.0.last(), Some(Layer::Press(_)))
     }
 
+    /// Keeps what is typed and not sent.
+    pub fn keep(&mut self, ctx: &mut Ctx<'_>) {
+        for layer in &mut self.0 {
+            if let Layer::Approval(dialog) = layer {
+                dialog.keep(ctx);
+            }
+        }
+    }
+
     /// The word for an action in the footer while the top layer has the keys; empty = it is not told.
     pub fn label(&self, info: &Info) -> &'static str {
         match self.0.last() {

@@ -20,7 +20,6 @@ use crate::event::{Event, Input, Ms, What};
 use crate::form::{Did, Form};
 use crate::places::Go;
 use crate::state::Ctx;
-use crate::unsaved;
 use crate::widgets::Line as LineInput;
 use conflict::Conflict;
 use contract::ops::agents::{AgentCreated, AgentItem, GetAgent};
@@ -247,15 +246,8 @@ impl Place {
             self.ask_choices(ctx);
         }
         self.read(ctx);
-        let key = self.subject.key();
-        ctx.effects.push(Effect::Host {
-            run: Box::new(move |host| {
-                Box::pin(async move {
-                    let text = unsaved::kept(&host.unsaved_dir(), &key);
-                    event(Msg::Kept { ticket, text })
-                })
-            }),
-        });
+        let then = move |text| event(Msg::Kept { ticket, text });
+        ctx.effects.push(Effect::ReadKept { key: self.subject.key(), then: Box::new(then) });
     }
 
     fn ask_choices(&self, ctx: &mut Ctx<'_>) {

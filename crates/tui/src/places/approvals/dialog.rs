@@ -6,6 +6,7 @@ mod edit;
 mod ending;
 mod face;
 pub mod guard;
+mod kept;
 mod news;
 mod rows;
 #[cfg(test)]
@@ -15,6 +16,7 @@ mod tests;
 
 pub(super) use ending::time_left;
 pub use face::View;
+pub(super) use kept::drop_kept;
 
 use super::{Msg as PlaceMsg, read_one, read_waiting};
 use crate::action::{Action, Context, Info};
@@ -63,6 +65,8 @@ pub enum News {
     },
     /// The answer to a decision.
     Decided(contract::Result<ApprovalView>),
+    /// What was kept of changed arguments.
+    Kept(Option<String>),
 }
 
 /// What has the focus. It begins on the text, where Enter does nothing.
@@ -103,6 +107,12 @@ pub struct Dialog {
     reason_by_enter: bool,
     editor: Option<Editor>,
     edited: Option<Value>,
+    /// Whether what was kept has been asked for.
+    asked_kept: bool,
+    /// Whether something is kept.
+    was_kept: bool,
+    /// When what is typed is to be kept.
+    keep_at: Option<Ms>,
     /// Counts what changes the rows.
     revision: u32,
     scroll: usize,
@@ -139,6 +149,9 @@ impl Dialog {
             reason_by_enter: false,
             editor: None,
             edited: None,
+            asked_kept: false,
+            was_kept: false,
+            keep_at: None,
             revision: 0,
             scroll: 0,
             seen_to: 0,
@@ -224,14 +237,14 @@ impl Dialog {
                 (What::Key(_), true) => matches!(action, Some(Action::DialogLeave | Action::DialogEnter)),
                 _ => false,
             };
-            return if close { leave(ctx) } else { Done::Stay };
+            return if close { self.leave(ctx) } else { Done::Stay };
         }
         self.note = None;
         match self.mode {
             Mode::Look => self.look(input, action, quiet, ctx),
             Mode::Reason => self.type_reason(input, action, quiet, ctx),
             Mode::Edit => {
-                self.edit(input, action);
+                self.edit(input, action, ctx);
                 Done::Stay
             }
         }
@@ -268,7 +281,7 @@ impl Dialog {
         }
         let What::Key(key) = &input.what else { return Done::Stay };
         match action {
-            Some(Action::DialogLeave) => return leave(ctx),
+            Some(Action::DialogLeave) => return self.leave(ctx),
             _ if self.sent.is_some() => {}
             Some(Action::DialogNext) => self.step(true),
             Some(Action::DialogPrevious) => self.step(false),
@@ -279,7 +292,7 @@ impl Dialog {
                 Focus::Approve => self.approve(key, quiet, ctx),
                 Focus::Reject => self.open_reason(true),
                 Focus::Edit => self.open_editor(),
-                Focus::Leave => return leave(ctx),
+                Focus::Leave => return self.leave(ctx),
             },
             _ => {}
         }
@@ -319,7 +332,7 @@ impl Dialog {
     fn type_reason(&mut self, input: &Input, action: Option<Action>, quiet: Ms, ctx: &mut Ctx<'_>) -> Done {
         let writes = matches!(&input.what, What::Key(key) if Key::from(*key).is_text());
         match (&input.what, action.filter(|_| !writes)) {
-            (_, Some(Action::LayerClose)) if self.sent.is_some() => return leave(ctx),
+            (_, Some(Action::LayerClose)) if self.sent.is_some() => return self.leave(ctx),
             _ if self.sent.is_some() => {}
             (_, Some(Action::LayerClose)) => self.mode = Mode::Look,
             (What::Key(key), Some(Action::LayerEnter)) => {
@@ -358,24 +371,39 @@ impl Dialog {
         self.mode = Mode::Edit;
     }
 
-    fn edit(&mut self, input: &Input, action: Option<Action>) {
+    fn edit(&mut self, input: &Input, action: Option<Action>, ctx: &mut Ctx<'_>) {
         let Some(editor) = &mut self.editor else {
             self.mode = Mode::Look;
             return;
         };
         let writes = matches!(&input.what, What::Key(key) if Key::from(*key).is_text());
         match action {
-            Some(Action::Back) => self.mode = Mode::Look,
+            Some(Action::Back) => {
+                self.mode = Mode::Look;
+                self.keep(ctx);
+            }
             Some(Action::Save) => {
                 if let Some(args) = editor.take() {
                     self.edited = (args != self.view.args).then_some(args);
                     self.mode = Mode::Look;
                     self.focus = Focus::Text;
                     self.unsee();
+                    self.keep(ctx);
                 }
             }
-            _ => editor.input(input, action, writes),
+            _ => {
+                if editor.input(input, action, writes) {
+                    self.typed(ctx);
+                }
+            }
         }
+    }
+
+    /// Closes, and looks whether another one waits.
+    fn leave(&mut self, ctx: &mut Ctx<'_>) -> Done {
+        self.keep(ctx);
+        ctx.effects.push(read_waiting());
+        Done::Close
     }
 
     /// What is shown is new: it must be seen to its end again.
@@ -407,6 +435,7 @@ impl Dialog {
             if self.over.is_none() {
                 effects.push(read_one(&self.view.id));
             }
+            self.ask_kept(effects);
         }
         if let Some(shown) = self.shown.get()
             && self.see(shown)
@@ -440,10 +469,4 @@ impl Dialog {
         self.seen_end = self.seen_to >= shown.total;
         self.seen_end
     }
-}
-
-/// Closes, and looks whether another one waits.
-fn leave(ctx: &mut Ctx<'_>) -> Done {
-    ctx.effects.push(read_waiting());
-    Done::Close
 }

@@ -174,7 +174,8 @@ impl Place {
     fn shown(&self) -> Vec<&ApprovalView> {
         let query = self.filter.text().to_lowercase();
         let matches = |approval: &&ApprovalView| {
-            let fields = [&approval.tool, &approval.agent, &approval.requested_by, &approval.session];
+            let arguments = approval.arguments();
+            let fields = [&approval.tool, &approval.agent, &approval.requested_by, &approval.session, &arguments];
             query.split_whitespace().all(|word| fields.iter().any(|field| field.to_lowercase().contains(word)))
         };
         let waiting = self.waiting.iter().flatten();
@@ -322,6 +323,7 @@ impl Place {
         let before = self.waiting.replace(now).unwrap_or_default();
         let pending: BTreeSet<String> = self.pending().into_iter().collect();
         for gone in before.iter().filter(|old| !self.waiting.iter().flatten().any(|new| new.id == old.id)) {
+            ctx.effects.push(dialog::drop_kept(&gone.id));
             // Somebody answered it, or nobody did: its dialog finds out how.
             if layers.dialog(&gone.id).is_some() {
                 ctx.effects.push(read_one(&gone.id));
@@ -393,11 +395,12 @@ impl Place {
             Err(error) if !open => ctx.complain(&error.message),
             Err(_) => {}
         }
-        if reply.is_ok()
-            && let Some(waiting) = &mut self.waiting
-        {
-            waiting.retain(|approval| approval.id != id);
-            self.mark_title(ctx);
+        if reply.is_ok() {
+            ctx.effects.push(dialog::drop_kept(&id));
+            if let Some(waiting) = &mut self.waiting {
+                waiting.retain(|approval| approval.id != id);
+                self.mark_title(ctx);
+            }
         }
         let news = dialog::Msg { id: id.clone(), what: News::Decided(reply) };
         if layers.dialog(&id).is_some_and(|dialog| dialog.update(news, ctx)) {

@@ -22,7 +22,6 @@ use crate::effect::Effect;
 use crate::event::{Event, Ms};
 use crate::places;
 use crate::state::Ctx;
-use crate::unsaved;
 use compare::Compare;
 use composer::Composer;
 use contract::StudioError;
@@ -370,12 +369,5 @@ fn key(agent: &str) -> String {
 }
 
 fn ask_kept(agent: String) -> Effect {
-    Effect::Host {
-        run: Box::new(move |host| {
-            Box::pin(async move {
-                let text = unsaved::kept(&host.unsaved_dir(), &key(&agent));
-                event(Msg::Kept { agent, text })
-            })
-        }),
-    }
+    Effect::ReadKept { key: key(&agent), then: Box::new(move |text| event(Msg::Kept { agent, text })) }
 }

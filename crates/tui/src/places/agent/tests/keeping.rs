@@ -7,7 +7,7 @@ fn unsaved_text_survives_and_is_offered_again() {
     let mut stage = opened();
     stage.typed("a").typed("b");
     assert_eq!(
-        stage.effects.iter().filter(|effect| matches!(effect, Effect::Host { .. })).count(),
+        stage.effects.iter().filter(|effect| matches!(effect, Effect::Host { .. } | Effect::ReadKept { .. })).count(),
         2,
         "read once, kept once"
     );

@@ -6,11 +6,15 @@ use crate::form::{Did, Field, Form, Kind, View};
 use crate::theme::Theme;
 use ratatui::Frame;
 use ratatui::layout::{Position, Rect};
-use serde_json::Value;
+use serde_json::{Map, Value};
 use text::Safe;
 
 /// The key of the one field of JSON.
 const JSON: &str = "arguments";
+
+/// What was changed is hidden, and not kept.
+#[derive(Debug, PartialEq)]
+pub struct Hidden;
 
 /// The editor of one approval's arguments.
 #[derive(Debug)]
@@ -39,8 +43,44 @@ impl Editor {
         self.form.contexts()
     }
 
-    /// Gives an input to the form.
-    pub fn input(&mut self, input: &Input, action: Option<Action>, writes: bool) {
+    /// What is typed and differs from the arguments, to be kept; none = nothing does. Without hidden values: they must not be
+    /// written to a file. Where only they were changed, or they may be anywhere in a text, that is an error.
+    pub fn typed(&self) -> Result<Option<Value>, Hidden> {
+        if self.json.is_some() {
+            let Some(field) = self.form.field(JSON).filter(|field| field.is_changed()) else { return Ok(None) };
+            let text = field.value.clone().unwrap_or_default();
+            let whole = text.as_str().and_then(|text| serde_json::from_str(text).ok());
+            let was = field.base.as_ref().and_then(Value::as_str).and_then(|text| serde_json::from_str(text).ok());
+            // A text that is no JSON yet may hold what the arguments had before.
+            return if [whole, was].iter().flatten().any(has_secret) { Err(Hidden) } else { Ok(Some(text)) };
+        }
+        let changed: Vec<&Field> = self.form.fields().iter().filter(|field| field.is_changed()).collect();
+        let is_open = |field: &&&Field| !field.secret && !text::is_secret_name(&field.key);
+        let open: Map<String, Value> = changed
+            .iter()
+            .filter(is_open)
+            .map(|field| (field.key.clone(), field.value.clone().unwrap_or_default()))
+            .collect();
+        if open.is_empty() && !changed.is_empty() {
+            return Err(Hidden);
+        }
+        Ok((!open.is_empty()).then_some(Value::Object(open)))
+    }
+
+    /// Types again what was kept.
+    pub fn put(&mut self, typed: Value) {
+        match typed {
+            Value::Object(fields) if self.json.is_none() => {
+                fields.into_iter().for_each(|(key, value)| self.form.set(&key, value));
+            }
+            text @ Value::String(_) if self.json.is_some() => self.form.set(JSON, text),
+            // The schema was another one then.
+            _ => {}
+        }
+    }
+
+    /// Gives an input to the form. Says whether a value changed.
+    pub fn input(&mut self, input: &Input, action: Option<Action>, writes: bool) -> bool {
         let did = match action {
             Some(action) if !(writes && self.form.wants_text()) => self.form.act(action, input),
             _ => self.form.input(input),
@@ -53,6 +93,7 @@ impl Editor {
                 self.form.set_error(JSON, fault);
             }
         }
+        did == Did::Changed
     }
 
     /// The arguments, when they may be sent; else each fault is shown where it is.
@@ -125,5 +166,14 @@ fn hidden(value: &Value) -> Option<&str> {
         }),
         Value::Array(items) => items.iter().find_map(hidden),
         _ => None,
+    }
+}
+
+/// Whether a name in it is one of a secret.
+fn has_secret(value: &Value) -> bool {
+    match value {
+        Value::Object(map) => map.iter().any(|(key, item)| text::is_secret_name(key) || has_secret(item)),
+        Value::Array(items) => items.iter().any(has_secret),
+        _ => false,
     }
 }

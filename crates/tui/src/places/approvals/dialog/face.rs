@@ -71,6 +71,13 @@ impl Dialog {
                 let lines = kept.rows.iter().skip(first).take(visible).map(|row| line(row, theme));
                 frame.render_widget(Paragraph::new(lines.collect::<Vec<_>>()), body);
                 self.shown.set(Some(Shown { first, rows: visible, total, width: inner_width }));
+                // In the frame, where it takes no row from what must be read.
+                let below = total.saturating_sub(first + visible);
+                let mark = if below == 0 { " end ".to_owned() } else { format!(" {below} more ") };
+                let foot = Rect { x: inner.x + 1, y: inner.bottom(), width: inner.width.saturating_sub(1), height: 1 };
+                let foot = foot.intersection(area);
+                let mark = Line::styled(text::truncate(&mark, foot.width.into()).into_owned(), border);
+                frame.render_widget(mark, foot);
             }
         }
         match self.mode {

@@ -1,7 +1,7 @@
 //! What becomes of an approval while its dialog is open: its time, the answers of the server, its end.
 
 use super::ending::{ended, gone, time_left};
-use super::{Dialog, Focus, LOOK_AGAIN_MS, Mode, Msg, News, read_one};
+use super::{Dialog, Focus, LOOK_AGAIN_MS, Mode, Msg, News, drop_kept, read_one};
 use crate::effect::Effect;
 use crate::state::Ctx;
 use contract::ops::approvals::ApprovalView;
@@ -12,6 +12,9 @@ impl Dialog {
     /// A time has come. Says whether something changed on screen.
     pub fn tick(&mut self, ctx: &mut Ctx<'_>) -> bool {
         let mut changed = std::mem::take(&mut self.changed) | self.guard.tick(ctx.now);
+        if self.keep_at.is_some_and(|at| at <= ctx.now) {
+            self.keep(ctx);
+        }
         if self.over.is_none() && self.clock.is_some() && self.count_due <= ctx.now {
             changed |= self.count_down(ctx);
         }
@@ -39,13 +42,17 @@ impl Dialog {
     pub fn update(&mut self, msg: Msg, ctx: &mut Ctx<'_>) -> bool {
         match msg.what {
             News::Decided(Ok(_)) => return true,
+            News::Kept(text) => self.take_kept(text.as_deref()),
             News::Decided(Err(error)) => self.refused(error),
             // The answer to one's own decision says more.
             News::Read { .. } if self.sent.is_some() || self.over.is_some() => {}
             News::Read { at, reply: Ok(view) } => {
                 self.clock = Some((ctx.now, at));
                 match ended(&view) {
-                    Some(how) => self.end(Some(view), how),
+                    Some(how) => {
+                        ctx.effects.push(drop_kept(&self.view.id));
+                        self.end(Some(view), how);
+                    }
                     None => _ = self.count_down(ctx),
                 }
             }

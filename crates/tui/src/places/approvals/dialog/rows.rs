@@ -1,5 +1,5 @@
-//! What the dialog shows, as rows that fit its width: who asks, what, with which arguments, and what will change. All of it,
-//! nothing shortened; whatever does not fit is broken, never cut.
+//! What the dialog shows, as rows that fit its width: what would run, with which arguments, what will change, and then who asks.
+//! All of it, nothing shortened; whatever does not fit is broken, never cut.
 
 use contract::Micros;
 use contract::ops::approvals::ApprovalView;
@@ -152,18 +152,6 @@ impl Rows {
 pub fn rows(view: &ApprovalView, edited: Option<&Value>, width: usize) -> Vec<Row> {
     let mut rows = Rows { width: width.max(1), rows: Vec::new() };
     rows.fact("tool", &view.tool);
-    rows.fact("source", &format!("{} · {}", view.source, view.slug));
-    rows.fact("tenant", view.tenant.as_deref().unwrap_or("none"));
-    rows.fact("agent", &format!("{}, version {}, on {}", view.agent, view.agent_version, view.model));
-    rows.fact("asked by", &format!("{} in session {}", view.requested_by, view.session));
-    rows.fact("rule", &view.rule);
-    rows.fact("times", &format!("asked {}, expires {}", minute(view.created_at), minute(view.expires_at)));
-    if let Some(by) = &view.decided_by {
-        rows.fact("answered", &format!("{} by {by}", view.status.as_str()));
-    }
-    if let Some(reason) = &view.reason {
-        rows.fact("reason", reason);
-    }
     match edited.or(view.edited_args.as_ref()) {
         Some(edited) => {
             rows.gap("Arguments that were changed");
@@ -185,7 +173,19 @@ pub fn rows(view: &ApprovalView, edited: Option<&Value>, width: usize) -> Vec<Ro
         Some(preview) => rows.preview(preview),
         None => rows.push(Ink::Dim, "The tool does not say beforehand.", 0),
     }
-    rows.push(Ink::Dim, "── end ──", 0);
+    rows.push(Ink::Dim, "", 0);
+    rows.fact("source", &format!("{} · {}", view.source, view.slug));
+    rows.fact("tenant", view.tenant.as_deref().unwrap_or("none"));
+    rows.fact("agent", &format!("{}, version {}, on {}", view.agent, view.agent_version, view.model));
+    rows.fact("asked by", &format!("{} in session {}", view.requested_by, view.session));
+    rows.fact("rule", &view.rule);
+    rows.fact("times", &format!("asked {}, expires {}", minute(view.created_at), minute(view.expires_at)));
+    if let Some(by) = &view.decided_by {
+        rows.fact("answered", &format!("{} by {by}", view.status.as_str()));
+    }
+    if let Some(reason) = &view.reason {
+        rows.fact("reason", reason);
+    }
     rows.rows
 }
 

@@ -69,12 +69,6 @@ fn all_that_must_be_known_is_on_one_ordinary_screen() {
         inside(&stage),
         [
             "tool      desk_cancel_order",
-            "source    host · desk",
-            "tenant    acme",
-            "agent     orders-desk, version 3, on anthropic:claude",
-            "asked by  ann in session default",
-            "rule      host writes ask the person in the chat",
-            "times     asked 2026-09-21 14:08 UTC, expires 2026-09-21 16:13 UTC",
             "",
             "Arguments",
             "order_id: 7",
@@ -84,7 +78,13 @@ fn all_that_must_be_known_is_on_one_ordinary_screen() {
             "status: \"open\" → \"cancelled\"",
             "order_id: 7",
             "note: \"2 × lamp for Bo.\"",
-            "── end ──",
+            "",
+            "source    host · desk",
+            "tenant    acme",
+            "agent     orders-desk, version 3, on anthropic:claude",
+            "asked by  ann in session default",
+            "rule      host writes ask the person in the chat",
+            "times     asked 2026-09-21 14:08 UTC, expires 2026-09-21 16:13 UTC",
             "[ Approve ] [ Reject… ] [ Edit… ] [ Leave open ]",
             "Tab moves the focus to Approve; Enter there approves.",
         ]
@@ -168,14 +168,14 @@ fn long_arguments_must_be_seen_to_their_end() {
     }
     stage.state.dirty = true;
     stage.draw();
-    assert!(!stage.shows("── end ──") && !stage.shows("[›Approve‹]"));
+    assert!(!stage.shows("─ end ─") && !stage.shows("[›Approve‹]"));
     seen += &stage.screen().join("\n");
     for _ in 0..30 {
         stage.keys("pagedown").wait(1);
         seen += &stage.screen().join("\n");
     }
     assert!((0..59).all(|n| seen.contains(&format!("line {n}\\n"))), "every line was on screen");
-    assert!(stage.shows("── end ──") && stage.shows("[›Approve‹]"));
+    assert!(stage.shows("─ end ─") && stage.shows("[›Approve‹]"));
     stage.keys("up enter");
     assert_eq!(stage.called("approvals.decide"), 1, "seen once is seen");
 }
@@ -359,7 +359,7 @@ fn it_is_drawn_at_any_size_and_wakes_only_when_it_was_seen() {
         for _ in 0..200 {
             stage.keys("down");
         }
-        assert!(stage.shows("── end ──"), "{width}x{height} {:#?}", stage.screen());
+        assert!(stage.shows("─ end ─"), "{width}x{height} {:#?}", stage.screen());
         stage.keys("tab");
         assert!(stage.shows("[›Approve‹]"), "{width}x{height} {:#?}", stage.screen());
         stage.keys("enter");
