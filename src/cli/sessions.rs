@@ -85,7 +85,7 @@ pub async fn sessions(ctx: &Ctx, command: Sessions) -> Outcome {
             let Json(list) = ctx.call::<ListTestSessions>(NamePath { name: agent }, NoQuery, NoBody).await?;
             ctx.out.answer(&list, |out| {
                 let mut table = Table::new(&["SESSION", "TURNS", "AGENT VERSION", "STARTED", "LAST USED"]);
-                for s in &list.sessions {
+                for s in list.sessions.iter().filter(|s| !s.is_comparison()) {
                     let version = format!("{}{}", s.agent_version, if s.stale { " (changed since)" } else { "" });
                     table.row([s.session.clone(), s.turns.to_string(), version, when(s.started_at), when(s.last_at)]);
                 }

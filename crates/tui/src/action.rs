@@ -33,6 +33,10 @@ pub enum Context {
     Welcome,
     /// The approval dialog.
     Dialog,
+    /// Two answers beside each other.
+    Compare,
+    /// A long text that is only read: the help, a comparison.
+    Reading,
     /// Any other layer: help, palette, confirmation.
     Layer,
 }
@@ -56,6 +60,8 @@ impl Context {
             Context::Settings => "Settings",
             Context::Welcome => "Welcome",
             Context::Dialog => "Approval dialog",
+            Context::Compare => "Comparison",
+            Context::Reading => "Long texts",
             Context::Layer => "Help, palette, questions",
         }
     }
@@ -114,6 +120,12 @@ impl Action {
                 | DialogDown
                 | DialogUp
                 | DialogEnter
+                | ReadUp
+                | ReadDown
+                | ReadPageUp
+                | ReadPageDown
+                | ReadTop
+                | ReadEnd
                 | LayerUp
                 | LayerDown
                 | LayerEnter
@@ -295,6 +307,15 @@ actions! {
     DialogReject = "dialog-reject" Dialog ["r"] "reject" "Reject, with a reason.";
     DialogEdit = "dialog-edit" Dialog ["e"] "edit" "Change the arguments.";
     DialogLeave = "dialog-leave" Dialog ["esc"] "leave open" "Leave it open and go back to where you were.";
+
+    OtherAnswer = "other-answer" Compare ["tab", "left", "right"] "other answer" "Show the other answer, where the screen has no room for both.";
+
+    ReadUp = "read-up" Reading ["up", "k"] "" "A line up.";
+    ReadDown = "read-down" Reading ["down", "j"] "" "A line down.";
+    ReadPageUp = "read-page-up" Reading ["pageup"] "" "A page up.";
+    ReadPageDown = "read-page-down" Reading ["pagedown", "space"] "" "A page down.";
+    ReadTop = "read-top" Reading ["home", "g"] "" "To the beginning.";
+    ReadEnd = "read-end" Reading ["end", "shift-g"] "" "To the end.";
 
     LayerUp = "layer-up" Layer ["up"] "" "One row up.";
     LayerDown = "layer-down" Layer ["down"] "" "One row down.";

@@ -2,6 +2,7 @@
 
 use crate::action::Action;
 use crate::event::{Input, What};
+use crate::keymap::Keymap;
 use crate::state::Ctx;
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ratatui::Frame;
@@ -9,6 +10,7 @@ use ratatui::layout::{Position, Rect};
 use ratatui::style::Style;
 use ratatui::text::{Line as TextLine, Span};
 use ratatui::widgets::{Block, Clear, Paragraph};
+use std::cell::Cell;
 use text::Safe;
 
 /// Draws an empty framed box in the middle of `area` and answers its inside. It shrinks with the terminal.
@@ -60,6 +62,64 @@ pub fn filter_input(typing: &mut bool, filter: &mut Line, input: &Input) -> bool
         What::Key(key) => filter.key(key),
         What::Paste(text) => filter.paste(text),
         _ => false,
+    }
+}
+
+/// The window over a long text that is only read. Drawing says how long the text is and how much of it fits.
+#[derive(Debug, Default)]
+pub struct Scroll {
+    first: usize,
+    most: Cell<usize>,
+    rows: Cell<usize>,
+}
+
+impl Scroll {
+    /// Moves it. Says whether the action does that.
+    pub fn act(&mut self, action: Action) -> bool {
+        let (most, page) = (self.most.get(), self.rows.get().saturating_sub(1).max(1));
+        let at = self.first.min(most);
+        self.first = match action {
+            Action::ReadUp => at.saturating_sub(1),
+            Action::ReadDown => at + 1,
+            Action::ReadPageUp => at.saturating_sub(page),
+            Action::ReadPageDown => at + page,
+            Action::ReadTop => 0,
+            // Stays at the end of a text that grows.
+            Action::ReadEnd => usize::MAX,
+            _ => return false,
+        };
+        if action != Action::ReadEnd {
+            self.first = self.first.min(most);
+        }
+        true
+    }
+
+    /// Takes the length of the text and the rows that fit; answers the first row in sight.
+    pub fn settle(&self, total: usize, rows: usize) -> usize {
+        self.most.set(total.saturating_sub(rows));
+        self.rows.set(rows);
+        self.above()
+    }
+
+    /// Rows above what was drawn last.
+    pub fn above(&self) -> usize {
+        self.first.min(self.most.get())
+    }
+
+    /// Rows below what was drawn last.
+    pub fn below(&self) -> usize {
+        self.most.get() - self.above()
+    }
+
+    /// What is not in sight, in words with the keys that lead there; empty = all is.
+    pub fn told(&self, keymap: &Keymap) -> String {
+        let (up, down) = (keymap.hint(Action::ReadUp), keymap.hint(Action::ReadDown));
+        match (self.below(), self.above()) {
+            (0, 0) => String::new(),
+            (0, above) => format!("{up} {above} more above"),
+            (below, 0) => format!("{down} {below} more below"),
+            (below, above) => format!("{up} {above} more above, {down} {below} more below"),
+        }
     }
 }
 

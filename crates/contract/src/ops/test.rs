@@ -242,6 +242,17 @@ pub struct TestSession {
     pub turns: i64,
 }
 
+impl TestSession {
+    /// How the names of sessions begin that were made to ask another model the same. They are asked once, then ended, and lists
+    /// for people leave them out.
+    pub const COMPARISON: &str = "compare~";
+
+    /// Whether it was made to ask another model the same.
+    pub fn is_comparison(&self) -> bool {
+        self.session.starts_with(Self::COMPARISON)
+    }
+}
+
 /// The caller's test sessions with an agent.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

@@ -5,35 +5,33 @@ use crate::action::{ACTIONS, Action, Context};
 use crate::event::Input;
 use crate::state::State;
 use crate::view::View;
-use crate::widgets::popup;
+use crate::widgets::{Scroll, popup};
 use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
-use std::cell::Cell;
 
 /// The help layer.
 pub struct Help {
     contexts: Vec<Context>,
-    scroll: u16,
-    /// How far the last frame could be scrolled.
-    most: Cell<u16>,
+    scroll: Scroll,
 }
 
 impl Help {
     /// The help of these contexts.
     pub fn new(contexts: Vec<Context>) -> Self {
-        Self { contexts, scroll: 0, most: Cell::new(0) }
+        Self { contexts, scroll: Scroll::default() }
     }
 
     pub(super) fn input(&mut self, _: &Input, action: Option<Action>) -> Done {
         match action {
-            Some(Action::LayerUp) => self.scroll = self.scroll.min(self.most.get()).saturating_sub(1),
-            Some(Action::LayerDown) => self.scroll = self.scroll.saturating_add(1).min(self.most.get()),
-            Some(Action::LayerClose | Action::LayerEnter) => return Done::Close,
-            _ => {}
+            Some(Action::LayerClose | Action::LayerEnter) => Done::Close,
+            Some(action) => {
+                self.scroll.act(action);
+                Done::Stay
+            }
+            None => Done::Stay,
         }
-        Done::Stay
     }
 
     pub(super) fn draw(&self, state: &State, _: &mut View, area: Rect, frame: &mut Frame<'_>) {
@@ -57,25 +55,17 @@ impl Help {
         if inner.is_empty() {
             return;
         }
-        let all = u16::try_from(lines.len()).unwrap_or(u16::MAX);
         let mut body = inner;
-        if all > inner.height && inner.height > 1 {
+        if lines.len() > usize::from(inner.height) && inner.height > 1 {
             // A row of its own, so that nobody takes what fits for all there is.
             body.height -= 1;
         }
-        let most = all.saturating_sub(body.height);
-        self.most.set(most);
-        let from = self.scroll.min(most);
-        frame.render_widget(Paragraph::new(lines).scroll((from, 0)), body);
+        let from = self.scroll.settle(lines.len(), body.height.into());
+        let lines: Vec<Line<'_>> = lines.into_iter().skip(from).take(body.height.into()).collect();
+        frame.render_widget(Paragraph::new(lines), body);
         if body.height < inner.height {
-            let keys = (state.keymap.hint(Action::LayerUp), state.keymap.hint(Action::LayerDown));
-            let below = match (most - from, from) {
-                (0, above) => format!("{} {above} more above", keys.0),
-                (below, 0) => format!("{} {below} more below", keys.1),
-                (below, above) => format!("{} {above} more above, {} {below} more below", keys.0, keys.1),
-            };
             let foot = Rect { y: body.bottom(), height: 1, ..inner };
-            frame.render_widget(Line::styled(below, state.theme.accent), foot);
+            frame.render_widget(Line::styled(self.scroll.told(&state.keymap), state.theme.accent), foot);
         }
     }
 }
@@ -95,5 +85,11 @@ mod tests {
         assert!(!stage.shows("more below") && stage.shows("more above"), "{:#?}", stage.screen());
         stage.keys("up");
         assert!(stage.shows("1 more below"), "what was pressed past the end does not count");
+        stage.keys("home");
+        assert!(!stage.shows("more above"));
+        stage.keys("end");
+        assert!(!stage.shows("more below") && stage.shows("more above"), "{:#?}", stage.screen());
+        stage.keys("pageup");
+        assert!(stage.shows("more below") && stage.shows("more above"));
     }
 }

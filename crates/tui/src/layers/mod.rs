@@ -121,6 +121,7 @@ impl Layers {
             Layer::Approval(dialog) => dialog.contexts(),
             // Any key is taken as it is.
             Layer::Press(_) => Vec::new(),
+            Layer::Help(_) => vec![Context::Reading, Context::Layer],
             _ => vec![Context::Layer],
         })
     }

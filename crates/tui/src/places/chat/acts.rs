@@ -34,6 +34,14 @@ impl Place {
     pub fn input(&mut self, input: &Input, ctx: &mut Ctx<'_>) {
         self.now = ctx.now;
         match (&input.what, self.focus) {
+            (What::Mouse(mouse), Focus::Compare) => {
+                let action = match mouse.kind {
+                    MouseEventKind::ScrollUp => Action::ReadUp,
+                    MouseEventKind::ScrollDown => Action::ReadDown,
+                    _ => return,
+                };
+                (0..WHEEL).for_each(|_| self.act_compare(action, ctx));
+            }
             (What::Mouse(mouse), _) => match mouse.kind {
                 MouseEventKind::ScrollUp => self.scroll_by(-WHEEL),
                 MouseEventKind::ScrollDown => self.scroll_by(WHEEL),

@@ -1,5 +1,6 @@
-//! The same question to another model: asked in a session of its own, shown beside the answer that is there, or after it where
-//! the screen is narrow. It is a question like any other: its tools run, and its writes wait for approval.
+//! The same question to another model: asked in a session of its own, shown beside the answer that is there, or in its place where
+//! the screen is narrow. It is a question like any other: its tools run, and its writes wait for approval. The session ends with
+//! the comparison.
 
 use super::transcript::{Kind, Transcript};
 use super::{Focus, Msg, Place, event, talk};
@@ -10,26 +11,27 @@ use crate::markdown::render;
 use crate::places::agent::models::Models;
 use crate::state::{Ctx, State};
 use crate::theme::{Theme, ThemeName};
-use contract::Micros;
-use contract::Result;
-use contract::StudioError;
+use crate::widgets::Scroll;
 use contract::ops::catalog::{CatalogQuery, GetCatalog, KindPath};
 use contract::ops::common::NamePath;
-use contract::ops::test::{AskBody, AskStream, SessionQuery};
+use contract::ops::test::{AskBody, AskStream, EndTest, SessionQuery, TestSession};
 use contract::turn::{TurnStatus, Watched};
 use contract::wire::{Json, NoBody};
+use contract::{Code, Micros, Result, StudioError};
 use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 use serde_json::Value;
-use std::cell::Cell;
 use text::Safe;
 
-/// Under which key its stream is watched.
-const WATCH: &str = "chat-compare";
-/// From this width on the answers stand side by side.
-const WIDE: u16 = 90;
+/// From so many columns of the screen on the answers stand side by side.
+const WIDE: u16 = 120;
+
+/// Under which key the stream of a comparison is watched.
+fn watch_key(number: u64) -> String {
+    format!("chat-compare-{number}")
+}
 
 /// What is compared.
 #[derive(Debug)]
@@ -45,15 +47,32 @@ pub(super) struct Compare {
     fault: Option<StudioError>,
     /// Whether its stream has ended.
     over: bool,
-    scroll: usize,
-    /// How far the last frame could be scrolled.
-    most: Cell<usize>,
+    /// Where it was asked.
+    session: Session,
+    /// Whether the answer that was there is shown, where there is no room for both.
+    first: bool,
+    scroll: Scroll,
+}
+
+/// The session in which the other model is asked.
+#[derive(Clone, Debug)]
+pub(super) struct Session {
+    agent: String,
+    name: String,
+}
+
+impl Session {
+    /// Ends it; a turn that is open in it is stopped by that.
+    fn end(self) -> Effect {
+        let query = SessionQuery { session: Some(self.name) };
+        call::<EndTest>(NamePath { name: self.agent }, query, NoBody, |reply| tell(News::SessionEnded(reply.err())))
+    }
 }
 
 /// What drawing keeps: the rows of the answers, by what they were made from.
 #[derive(Debug, Default)]
 pub(super) struct View {
-    key: (u64, u64, u16, ThemeName),
+    key: (u64, u64, u16, ThemeName, bool),
     rows: Vec<Line<'static>>,
 }
 
@@ -90,6 +109,8 @@ pub enum News {
         /// Which comparison.
         number: u64,
     },
+    /// The session of a comparison that was closed is ended; or why not.
+    SessionEnded(Option<StudioError>),
 }
 
 fn tell(news: News) -> crate::event::Event {
@@ -159,6 +180,17 @@ impl Place {
                 Err(error) => ctx.complain(&error.message),
             },
             News::Chosen { opening, item, model } if opening == self.opening => self.begin_comparison(item, model, ctx),
+            News::Watched { number, what } if self.closing.contains_key(&number) => {
+                // It was closed before its turn was there to be stopped.
+                match *what {
+                    Ok(Watched::Turn { turn, .. }) => {
+                        ctx.effects.push(talk::stop(self.opening, turn));
+                        self.let_go(number, ctx);
+                    }
+                    Ok(_) => {}
+                    Err(_) => _ = self.closing.remove(&number),
+                }
+            }
             News::Watched { number, what } => {
                 let now = ctx.now;
                 if let Some(compare) = self.compare.as_mut().filter(|compare| compare.number == number) {
@@ -169,12 +201,16 @@ impl Place {
                 }
             }
             News::Ended { number } => {
+                self.let_go(number, ctx);
                 if let Some(compare) = self.compare.as_mut().filter(|compare| compare.number == number) {
                     compare.over = true;
                 }
             }
+            News::SessionEnded(Some(error)) if error.code != Code::NotFound => {
+                ctx.complain(format!("The session of the comparison goes on: {}", error.message));
+            }
             // Late answers for another chat.
-            News::Models { .. } | News::Chosen { .. } => {}
+            News::SessionEnded(_) | News::Models { .. } | News::Chosen { .. } => {}
         }
     }
 
@@ -184,10 +220,17 @@ impl Place {
         let Some(agent) = self.agent.clone() else { return };
         self.comparisons += 1;
         let number = self.comparisons;
-        let here = (self.transcript.model_of(turn).to_owned(), words(&self.transcript, turn));
+        let model_here = Some(self.transcript.model_of(turn)).filter(|model| !model.is_empty());
+        let here = (
+            on_version(model_here.unwrap_or("the answer above"), self.transcript.version_of(turn)),
+            words(&self.transcript, turn),
+        );
+        // A new session each time: what was said before would make another question of it.
+        let name = format!("{}{}", TestSession::COMPARISON, Micros::now().0 / 1_000);
+        let session = Session { agent: agent.clone(), name: name.clone() };
         let mut other = Transcript::default();
         other.begin(question.clone(), ctx.now);
-        let (over, fault, scroll, most) = (false, None, 0, Cell::new(0));
+        let (over, fault, first, scroll) = (false, None, false, Scroll::default());
         self.compare = Some(Compare {
             number,
             question: question.clone(),
@@ -196,13 +239,13 @@ impl Place {
             other,
             fault,
             over,
+            session,
+            first,
             scroll,
-            most,
         });
         self.focus = Focus::Compare;
         let run = move |client: client::Client| {
-            // A new session each time: what was said before would make another question of it.
-            let session = Some(format!("compare-{}", Micros::now().0 / 1_000));
+            let session = Some(name);
             let body = AskBody { query: question, use_byok: true, session, model: Some(model), ..AskBody::default() };
             talk::stream::<AskStream>(
                 client,
@@ -213,7 +256,7 @@ impl Place {
                 tell(News::Ended { number }),
             )
         };
-        ctx.effects.push(Effect::Watch { key: WATCH.into(), run: Box::new(run) });
+        ctx.effects.push(Effect::Watch { key: watch_key(number), run: Box::new(run) });
     }
 
     /// Takes an action while it is shown.
@@ -223,10 +266,12 @@ impl Place {
             return;
         };
         match action {
-            Action::LayerUp => compare.scroll = compare.scroll.min(compare.most.get()).saturating_sub(1),
-            Action::LayerDown => compare.scroll = (compare.scroll + 1).min(compare.most.get()),
             Action::LayerClose => self.end_comparison(ctx),
-            _ => {}
+            Action::OtherAnswer => {
+                compare.first = !compare.first;
+                compare.scroll = Scroll::default();
+            }
+            other => _ = compare.scroll.act(other),
         }
     }
 
@@ -236,11 +281,29 @@ impl Place {
         if self.focus == Focus::Compare {
             self.focus = Focus::Transcript;
         }
-        if let Some(id) = compare.other.open_turn().and_then(|turn| turn.id.clone()) {
-            ctx.effects.push(talk::stop(self.opening, id));
+        let (number, turn) = (compare.number, compare.other.open_turn().map(|turn| turn.id.clone()));
+        self.closing.insert(number, compare.session);
+        match turn {
+            // Nobody can stop it before it has an id: its stream is followed until then.
+            Some(None) if !compare.over && compare.fault.is_none() => return,
+            Some(Some(id)) => ctx.effects.push(talk::stop(self.opening, id)),
+            _ => {}
         }
-        ctx.effects.push(Effect::Unwatch { key: WATCH.into() });
+        self.let_go(number, ctx);
     }
+
+    /// Ends the session of a comparison that was closed.
+    fn let_go(&mut self, number: u64, ctx: &mut Ctx<'_>) {
+        if let Some(session) = self.closing.remove(&number) {
+            ctx.effects.push(Effect::Unwatch { key: watch_key(number) });
+            ctx.effects.push(session.end());
+        }
+    }
+}
+
+/// A model with the version of the agent that it speaks for.
+fn on_version(model: &str, version: Option<i64>) -> String {
+    version.map_or_else(|| model.to_owned(), |version| format!("{model} · version {version}"))
 }
 
 /// What was answered in a turn, as it was written; what went wrong where nothing was.
@@ -273,7 +336,7 @@ impl Compare {
         }
     }
 
-    fn rows(&self, width: u16, theme: &Theme) -> Vec<Line<'static>> {
+    fn rows(&self, width: u16, wide: bool, theme: &Theme) -> Vec<Line<'static>> {
         let other = words(&self.other, 0);
         let standing = self.standing();
         let answer = |name: &str, text: &str, standing: Option<&str>, width: u16| {
@@ -286,16 +349,16 @@ impl Compare {
             }
             rows
         };
-        let here = if self.here.0.is_empty() { "the answer above" } else { &self.here.0 };
-        if width < WIDE {
-            let mut rows = answer(here, &self.here.1, None, width);
-            rows.push(Line::default());
-            rows.extend(answer(&self.model, &other, standing.as_deref(), width));
-            return rows;
+        let here = &self.here.0;
+        let there = on_version(&self.model, self.other.version_of(0));
+        if !wide {
+            // Which one it is stands above; see `tabs`.
+            let (text, standing) = if self.first { (&self.here.1, None) } else { (&other, standing.as_deref()) };
+            return answer("", text, standing, width).split_off(2);
         }
         let column = (width - 3) / 2;
         let mut left = answer(here, &self.here.1, None, column).into_iter();
-        let mut right = answer(&self.model, &other, standing.as_deref(), column).into_iter();
+        let mut right = answer(&there, &other, standing.as_deref(), column).into_iter();
         let mut rows = Vec::new();
         loop {
             let (one, two) = (left.next(), right.next());
@@ -321,26 +384,47 @@ impl Compare {
         if area.is_empty() {
             return;
         }
+        let wide = is_wide(state.size.0) && area.width > 3;
         // What is told of its standing changes with the transcript, but for these two.
         let told = self.other.revision() * 4 + u64::from(self.over) * 2 + u64::from(self.fault.is_some());
-        let key = (self.number, told, area.width, state.theme.name);
+        let key = (self.number, told, area.width, state.theme.name, self.first);
         if view.key != key || view.rows.is_empty() {
-            view.rows = self.rows(area.width, &state.theme);
+            view.rows = self.rows(area.width, wide, &state.theme);
             view.key = key;
         }
         let question = format!("» {}", self.question.lines().next().unwrap_or_default());
         let question = text::truncate(&Safe::clean(&question), area.width.into()).into_owned();
         frame.render_widget(Line::styled(question, state.theme.mine), Rect { height: 1, ..area });
-        let body = Rect { y: area.y + 1, height: area.height - 1, ..area };
-        let most = view.rows.len().saturating_sub(body.height.into());
-        self.most.set(most);
-        let first = self.scroll.min(most);
+        let head = 1 + u16::from(!wide && area.height > 2);
+        if head > 1 {
+            self.draw_tabs(state, Rect { y: area.y + 1, height: 1, ..area }, frame);
+        }
+        let body = Rect { y: area.y + head, height: area.height - head, ..area };
+        let first = self.scroll.settle(view.rows.len(), body.height.into());
         let rows: Vec<Line<'static>> = view.rows.iter().skip(first).take(body.height.into()).cloned().collect();
         frame.render_widget(Paragraph::new(rows), body);
     }
 
-    /// What is said of the window, for the line below.
-    pub fn below(&self) -> usize {
-        self.most.get().saturating_sub(self.scroll)
+    /// Both answers by name, the one that is shown with a mark.
+    fn draw_tabs(&self, state: &State, area: Rect, frame: &mut Frame<'_>) {
+        let there = on_version(&self.model, self.other.version_of(0));
+        let half = usize::from(area.width) / 2;
+        let tab = |name: &str, shown: bool| {
+            let name = format!("{} {}", if shown { "›" } else { " " }, Safe::clean(name));
+            let style = if shown { state.theme.strong } else { state.theme.dim };
+            Span::styled(text::pad(&name, half), style)
+        };
+        let line = Line::from(vec![tab(&self.here.0, self.first), tab(&there, !self.first)]);
+        frame.render_widget(line, area);
     }
+
+    /// What is said of the window, for the line below.
+    pub fn below(&self, state: &State) -> String {
+        self.scroll.told(&state.keymap)
+    }
+}
+
+/// Whether a screen of so many columns has room for both answers.
+pub(super) fn is_wide(columns: u16) -> bool {
+    columns >= WIDE
 }

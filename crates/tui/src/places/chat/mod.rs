@@ -174,6 +174,8 @@ pub struct Place {
     compare: Option<Compare>,
     /// Counts comparisons.
     comparisons: u64,
+    /// Sessions of comparisons that were closed before their turn was known.
+    closing: HashMap<u64, compare::Session>,
     loading: bool,
     /// Why nothing could be read.
     fault: Option<StudioError>,
@@ -206,7 +208,8 @@ impl Place {
         match self.focus {
             Focus::Composer => vec![Context::Composer, Context::Text],
             Focus::Transcript => vec![Context::Chat],
-            Focus::Search | Focus::Sessions | Focus::Compare => vec![Context::Layer],
+            Focus::Search | Focus::Sessions => vec![Context::Layer],
+            Focus::Compare => vec![Context::Compare, Context::Reading, Context::Layer],
         }
     }
 

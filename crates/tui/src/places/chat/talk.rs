@@ -222,7 +222,8 @@ impl Place {
                     Err(error) if error.code == Code::NotFound => self.fault = Some(error.clone()),
                     Err(_) => {}
                 }
-                let list = reply.map(|json| json.0.sessions);
+                let list = reply
+                    .map(|json| json.0.sessions.into_iter().filter(|one| !one.is_comparison()).collect::<Vec<_>>());
                 self.sessions.list = Some(list);
                 self.sessions.step(0);
             }

@@ -108,6 +108,7 @@ pub struct Turn {
     first_ms: Option<Ms>,
     spoke: bool,
     model: String,
+    version: Option<i64>,
 }
 
 /// The transcript.
@@ -156,6 +157,11 @@ impl Transcript {
     /// The model that a turn asked; empty = it is not known.
     pub fn model_of(&self, turn: usize) -> &str {
         self.turns.get(turn).map_or("", |turn| turn.model.as_str())
+    }
+
+    /// The version of the agent that a turn runs on, once the log has said it.
+    pub fn version_of(&self, turn: usize) -> Option<i64> {
+        self.turns.get(turn)?.version
     }
 
     /// Forgets everything; ids go on counting.
@@ -253,6 +259,7 @@ impl Transcript {
             first_ms: None,
             spoke: false,
             model: String::new(),
+            version: None,
         });
     }
 
@@ -332,8 +339,9 @@ impl Transcript {
         }
         let first_item = turn.first_item;
         match &entry.event {
-            TurnEvent::Started { text, model, .. } => {
+            TurnEvent::Started { text, model, agent_version, .. } => {
                 turn.started = Some(entry.at);
+                turn.version = Some(*agent_version);
                 turn.model.clone_from(model);
                 match self.items.get_mut(first_item) {
                     Some(item) => {

@@ -253,12 +253,10 @@ impl Place {
         }
         if let Some(compare) = self.compare.as_ref().filter(|_| self.focus == Focus::Compare) {
             let close = state.keymap.hint(Action::LayerClose);
-            let more = match compare.below() {
-                0 => String::new(),
-                below => format!("{} {below} more below  ", state.keymap.hint(Action::LayerDown)),
-            };
+            let more = compare.below(state);
+            let more = if more.is_empty() { more } else { more + " · " };
             let text = format!("{more}{close} closes, and stops what still runs there");
-            frame.render_widget(Line::styled(text, theme.dim), area);
+            frame.render_widget(Line::styled(text::truncate(&text, area.width.into()).into_owned(), theme.dim), area);
             return None;
         }
         let mut spans = Vec::new();

@@ -64,7 +64,7 @@ fn two_answers_stand_side_by_side_where_there_is_room() {
         "{:#?}",
         stage.screen()
     );
-    watched(&mut stage, Watched::Turn { turn: "o1".into(), session: "compare-1".into() });
+    watched(&mut stage, Watched::Turn { turn: "o1".into(), session: "compare~1".into() });
     watched(&mut stage, Watched::Text { text: "zwei".into() });
     let both = stage.screen().into_iter().find(|line| line.contains("due")).unwrap();
     assert!(both.contains("zwei") && both.contains('│'), "{both}");
@@ -79,27 +79,94 @@ fn two_answers_stand_side_by_side_where_there_is_room() {
 }
 
 #[test]
-fn on_a_narrow_screen_they_stand_one_after_the_other() {
-    let mut stage = comparing(70, 24);
-    watched(&mut stage, Watched::Turn { turn: "o1".into(), session: "compare-1".into() });
+fn on_a_narrow_screen_one_is_read_at_a_time() {
+    let mut stage = comparing(80, 24);
+    watched(&mut stage, Watched::Turn { turn: "o1".into(), session: "compare~1".into() });
     watched(&mut stage, Watched::Text { text: "zwei".into() });
-    let screen = stage.screen();
-    let at = |text: &str| screen.iter().position(|line| line.contains(text)).unwrap();
-    assert!(at("due") < at("rehearsal:faq") && at("rehearsal:faq") < at("zwei"), "{screen:#?}");
+    assert!(stage.shows("› rehearsal:faq") && stage.shows("zwei") && !stage.shows("due"), "{:#?}", stage.screen());
+    stage.keys("tab");
+    assert!(stage.shows("› rehearsal:x") && stage.shows("due") && !stage.shows("zwei"), "{:#?}", stage.screen());
     for (width, height) in [(1, 1), (20, 5), (21, 6), (61, 17), (300, 60)] {
         stage.resize(width, height);
     }
 }
 
 #[test]
-fn closing_stops_what_still_runs_there() {
+fn each_answer_says_on_which_version_it_runs() {
+    let mut stage = comparing(140, 24);
+    watched(&mut stage, Watched::Turn { turn: "o1".into(), session: "compare~1".into() });
+    let now = TurnEvent::Started {
+        text: "two?".into(),
+        agent_version: 5,
+        model: "rehearsal:faq".into(),
+        limits: Limits::default(),
+    };
+    for entry in log(vec![now]) {
+        watched(&mut stage, Watched::Event { entry });
+    }
+    assert!(
+        stage.shows("rehearsal:x · version 3") && stage.shows("rehearsal:faq · version 5"),
+        "{:#?}",
+        stage.screen()
+    );
+}
+
+#[test]
+fn the_end_of_a_long_answer_can_be_reached() {
+    for width in [80, 140] {
+        let mut stage = comparing(width, 24);
+        watched(&mut stage, Watched::Turn { turn: "o1".into(), session: "compare~1".into() });
+        let lines: Vec<String> = (0..200).map(|n| format!("line {n}.")).collect();
+        watched(&mut stage, Watched::Text { text: lines.join("\n\n") });
+        assert!(stage.shows("line 0.") && stage.shows("more below"), "{:#?}", stage.screen());
+        stage.keys("pagedown");
+        assert!(!stage.shows("line 0.") && stage.shows("more above"));
+        stage.keys("end");
+        assert!(stage.shows("line 199.") && !stage.shows("more below"), "{:#?}", stage.screen());
+        watched(&mut stage, Watched::Text { text: "\n\nline 200.".into() });
+        assert!(stage.shows("line 200."), "and stays there while it grows");
+        stage.keys("home");
+        assert!(stage.shows("line 0.") && !stage.shows("more above"));
+    }
+}
+
+fn is_watched(stage: &Stage) -> bool {
+    !stage.effects.iter().any(|effect| matches!(effect, Effect::Unwatch { key } if key == "chat-compare-1"))
+}
+
+#[test]
+fn closing_stops_what_still_runs_there_and_ends_its_session() {
     let mut stage = comparing(100, 24);
-    watched(&mut stage, Watched::Turn { turn: "o1".into(), session: "compare-1".into() });
+    watched(&mut stage, Watched::Turn { turn: "o1".into(), session: "compare~1".into() });
     stage.keys("esc");
-    assert_eq!(stage.called("turns.interrupt"), 1);
-    assert!(stage.effects.iter().any(|effect| matches!(effect, Effect::Unwatch { key } if key == "chat-compare")));
+    assert_eq!((stage.called("turns.interrupt"), stage.called("test.end")), (1, 1));
+    assert!(!is_watched(&stage));
     watched(&mut stage, Watched::Text { text: "late".into() });
     assert!(!stage.shows("late"));
+}
+
+#[test]
+fn closed_before_it_has_begun_it_is_stopped_when_it_begins() {
+    let mut stage = comparing(100, 24);
+    stage.keys("esc");
+    assert_eq!((stage.called("turns.interrupt"), stage.called("test.end")), (0, 0));
+    assert!(is_watched(&stage));
+    watched(&mut stage, Watched::Turn { turn: "o1".into(), session: "compare~1".into() });
+    assert_eq!((stage.called("turns.interrupt"), stage.called("test.end")), (1, 1));
+    assert!(!is_watched(&stage));
+    // One that never began leaves nothing behind.
+    let mut stage = comparing(100, 24);
+    stage.keys("esc");
+    tell(&mut stage, News::Ended { number: 1 });
+    assert_eq!((stage.called("turns.interrupt"), stage.called("test.end")), (0, 1));
+}
+
+#[test]
+fn sessions_of_comparisons_are_not_listed() {
+    let mut stage = comparing(100, 24);
+    stage.keys("esc s");
+    sessions(&mut stage, &[("s1", false), ("compare~1790000000000", false)]);
+    assert!(stage.shows("s1") && !stage.shows("compare~"), "{:#?}", stage.screen());
 }
 
 #[test]
@@ -109,7 +176,7 @@ fn a_refusal_and_a_wait_for_a_person_are_told() {
     tell(&mut stage, News::Watched { number: 1, what: Box::new(Err(error)) });
     assert!(stage.shows("Only its managers may do this."), "{:#?}", stage.screen());
     let mut stage = comparing(100, 24);
-    watched(&mut stage, Watched::Turn { turn: "o1".into(), session: "compare-1".into() });
+    watched(&mut stage, Watched::Turn { turn: "o1".into(), session: "compare~1".into() });
     watched(&mut stage, Watched::Waiting { approvals: vec!["a".into()], unknown: Vec::new() });
     assert!(stage.shows("waits for a person"), "{:#?}", stage.screen());
 }
