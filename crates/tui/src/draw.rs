@@ -1,6 +1,6 @@
 //! One frame: top line, place, what is said, footer, layers.
 
-use crate::action::{ACTIONS, Action, Context, Info};
+use crate::action::{ACTIONS, Action, Info};
 use crate::keymap::Key;
 use crate::layers::Layers;
 use crate::markdown::wrap::{Break, wrap_text};
@@ -53,8 +53,10 @@ pub fn draw(state: &State, view: &mut View, frame: &mut Frame<'_>) {
     if compact && !said.is_empty() {
         frame.render_widget(Paragraph::new(said).style(state.theme.text), bottom);
     } else {
+        // The row for what is said is free most of the time: then keys that do not fit on one row have it too.
+        let spare = said.is_empty().then_some(status).filter(|row| row.height > 0);
         frame.render_widget(Paragraph::new(said), status);
-        draw_footer(state, bottom, frame);
+        draw_footer(state, spare, bottom, frame);
     }
     Layers::draw(state, view, middle, frame);
     if let Some(cursor) = view.cursor.filter(|cursor| area.contains(*cursor)) {
@@ -115,7 +117,23 @@ fn draw_places(state: &State, area: Rect, frame: &mut Frame<'_>) {
     frame.render_widget(Paragraph::new(lines), area);
 }
 
-fn draw_footer(state: &State, area: Rect, frame: &mut Frame<'_>) {
+/// A key as the footer tells it.
+pub(crate) struct Told {
+    /// What it does.
+    pub action: Action,
+    key: String,
+    label: &'static str,
+    first: bool,
+}
+
+impl Told {
+    fn width(&self) -> usize {
+        text::width(&self.key) + text::width(self.label) + 3
+    }
+}
+
+/// The keys that do something now, and at the end those that help everywhere.
+pub(crate) fn told(state: &State) -> (Vec<Told>, Vec<Told>) {
     let contexts = state.contexts();
     let layer = state.layers.is_open();
     let typing = !layer && state.places.wants_text(state.place);
@@ -125,40 +143,62 @@ fn draw_footer(state: &State, area: Rect, frame: &mut Frame<'_>) {
             |key: &&Key| !(typing && key.is_text()) && state.keymap.action(&contexts, **key) == Some(info.action);
         state.keymap.keys(info.action).iter().find(works).map(Key::label)
     };
-    let mut pieces: Vec<(String, &str, bool)> = Vec::new();
-    let mut last: Vec<(String, &str, bool)> = Vec::new();
+    let mut pieces = Vec::new();
+    let mut last = Vec::new();
     for info in contexts.iter().flat_map(|context| ACTIONS.iter().filter(move |info| info.context == *context)) {
-        let label = match layer {
-            true => state.layers.label(info),
-            // The demo world and the models found are of this machine.
-            false if info.context == Context::Welcome && state.profile.is_server() => "",
-            false => state.places.label(state.place, info),
-        };
-        if let Some(key) = key(info).filter(|_| !label.is_empty()) {
+        let label = if layer { state.layers.label(info) } else { state.places.label(state.place, info) };
+        // What it needs is looked for last: only for what would be told.
+        if let Some(key) = key(info).filter(|_| !label.is_empty() && state.can(info)) {
             let always = matches!(info.action, Action::Help | Action::Palette);
-            if always { &mut last } else { &mut pieces }.push((key, label, info.action.is_told_first()));
+            let told = Told { action: info.action, key, label, first: info.action.is_told_first() };
+            if always { &mut last } else { &mut pieces }.push(told);
         }
     }
-    let wide = |(key, label, _): &(String, &str, bool)| text::width(key) + text::width(label) + 3;
-    let mut room = (area.width as usize).saturating_sub(last.iter().map(wide).sum());
-    // The way out and the like get their room first; all stand in the order of the table.
-    let mut fits = vec![false; pieces.len()];
-    for first in [true, false] {
-        for (piece, fits) in pieces.iter().zip(&mut fits).filter(|(piece, _)| piece.2 == first) {
-            if wide(piece) > room {
-                break;
-            }
-            room -= wide(piece);
-            *fits = true;
+    (pieces, last)
+}
+
+/// Puts pieces into rows with so much room, in order. Answers how many are in each; none when not all fit.
+fn lay_out(pieces: &[Told], rooms: &[usize]) -> Option<Vec<usize>> {
+    let mut rows = vec![0; rooms.len()];
+    let (mut row, mut used) = (0, 0);
+    for piece in pieces {
+        while used + piece.width() > *rooms.get(row)? {
+            (row, used) = (row + 1, 0);
         }
+        used += piece.width();
+        rows[row] += 1;
     }
-    let fitting = pieces.into_iter().zip(fits).filter_map(|(piece, fits)| fits.then_some(piece));
-    let mut spans = Vec::new();
-    for (key, label, _) in fitting.chain(last) {
-        spans.push(Span::styled(key, state.theme.accent));
-        spans.push(Span::styled(format!(" {label}  "), state.theme.dim));
+    Some(rows)
+}
+
+fn draw_footer(state: &State, spare: Option<Rect>, area: Rect, frame: &mut Frame<'_>) {
+    let (mut pieces, last) = told(state);
+    let width = usize::from(area.width);
+    let room = width.saturating_sub(last.iter().map(Told::width).sum());
+    let rows = loop {
+        let one = lay_out(&pieces, &[room]).map(|rows| [0, rows[0]]);
+        // At the end of a row no blanks are needed.
+        let two = || spare.and_then(|_| lay_out(&pieces, &[width + 2, room])).map(|rows| [rows[0], rows[1]]);
+        if let Some(rows) = one.or_else(two) {
+            break rows;
+        }
+        // The way out and the like stay longest; all stand in the order of the table.
+        let out = pieces.iter().rposition(|piece| !piece.first).unwrap_or(pieces.len() - 1);
+        pieces.remove(out);
+    };
+    let line = |pieces: &mut dyn Iterator<Item = Told>| {
+        let mut spans = Vec::new();
+        for Told { key, label, .. } in pieces {
+            spans.push(Span::styled(key, state.theme.accent));
+            spans.push(Span::styled(format!(" {label}  "), state.theme.dim));
+        }
+        Paragraph::new(Line::from(spans))
+    };
+    let mut pieces = pieces.into_iter();
+    if let Some(spare) = spare.filter(|_| rows[0] > 0) {
+        frame.render_widget(line(&mut pieces.by_ref().take(rows[0])), spare);
     }
-    frame.render_widget(Paragraph::new(Line::from(spans)), area);
+    frame.render_widget(line(&mut pieces.chain(last)), area);
 }
 
 /// Most rows of what is said.

@@ -19,6 +19,8 @@ pub mod layers;
 #[cfg(test)]
 mod manners;
 pub mod markdown;
+#[cfg(test)]
+mod offers;
 pub mod places;
 pub mod run;
 pub mod state;

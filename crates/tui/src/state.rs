@@ -1,6 +1,6 @@
 //! The whole state of the workbench, and how it changes.
 
-use crate::action::{Action, Context};
+use crate::action::{ACTIONS, Action, Context, Info, Need};
 use crate::effect::Effect;
 use crate::event::{Event, Input, Ms, What};
 use crate::keeper::Person;
@@ -370,6 +370,30 @@ impl State {
         }
     }
 
+    /// Contexts of the help: those that count now, and those of the place that are a key away.
+    fn help_contexts(&self) -> Vec<Context> {
+        let mut contexts = self.contexts();
+        for more in self.places.more_contexts(self.place) {
+            if !contexts.contains(more) {
+                let at = contexts.iter().position(|context| *context == Context::Global).unwrap_or(contexts.len());
+                contexts.insert(at, *more);
+            }
+        }
+        contexts
+    }
+
+    /// Whether an action would do something now: what it needs by the table is there.
+    pub fn can(&self, info: &Info) -> bool {
+        info.needs.iter().all(|need| match need {
+            Need::Author => self.me.as_ref().is_none_or(|me| me.may_author),
+            Need::Home => !self.profile.is_server(),
+            need => match self.layers.has(*need, self) {
+                Some(has) => has,
+                None => self.places.has(self.place, *need, self),
+            },
+        })
+    }
+
     fn input(&mut self, input: Input, effects: &mut Vec<Effect>) {
         self.now = self.now.max(input.at);
         match &input.what {
@@ -454,8 +478,16 @@ impl State {
         match action {
             Action::Quit => self.quit(effects),
             Action::Suspend => effects.push(Effect::Suspend),
-            Action::Help => self.layers.push(layers::help(self.contexts()), self.now),
-            Action::Palette => self.layers.push(layers::palette(self.contexts()), self.now),
+            Action::Help => self.layers.push(layers::help(self.help_contexts()), self.now),
+            Action::Palette => {
+                let mut contexts = self.contexts();
+                if !contexts.contains(&Context::Global) {
+                    contexts.push(Context::Global);
+                }
+                let offered =
+                    ACTIONS.iter().filter(|info| contexts.contains(&info.context) && self.can(info)).collect();
+                self.layers.push(layers::palette(contexts, offered), self.now);
+            }
             Action::Redraw => self.clear = true,
             Action::ToggleMouse => {
                 self.mouse = !self.mouse;

@@ -152,6 +152,12 @@ impl Stage {
             .collect()
     }
 
+    /// The keys that are told: the last row, and the one above it while nothing is said there.
+    pub fn footer(&self) -> String {
+        let screen = self.screen();
+        screen[screen.len().saturating_sub(2)..].join("  ")
+    }
+
     /// Whether some line of the screen holds this.
     pub fn shows(&self, wanted: &str) -> bool {
         self.screen().iter().any(|line| line.contains(wanted))

@@ -65,6 +65,9 @@ operations! {
     }
 }
 
+/// What a category may hold, in words: for hints and refusals alike.
+pub const CATEGORY_SIGNS: &str = "a-z, 0-9, '_' and '-'";
+
 /// `{name}` that a creation must not have.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

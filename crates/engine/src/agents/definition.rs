@@ -1,6 +1,6 @@
 //! From what clients send to a stored definition: normalised on creation, merged on a patch.
 
-use contract::ops::agents::{AgentCreate, AgentPatch, ModelParams};
+use contract::ops::agents::{AgentCreate, AgentPatch, CATEGORY_SIGNS, ModelParams};
 use contract::{Code, Patch, Result, StudioError};
 use rules::model_params::{Constraint, MODEL_PARAMS, ParamFault, check_model_params};
 use rules::names::is_slug;
@@ -63,7 +63,7 @@ pub(super) fn check_category(category: &str) -> Result<()> {
     if is_slug(category) {
         return Ok(());
     }
-    let message = "'category' may hold only a-z, 0-9, '_' and '-', and must not be empty.";
+    let message = format!("'category' may hold only {CATEGORY_SIGNS}. Leave it out for '{GENERAL}'.");
     Err(StudioError::new(Code::InvalidCategory, 400, message))
 }
 

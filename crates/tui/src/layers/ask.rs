@@ -1,7 +1,7 @@
 //! A line of text that is asked for; a secret is shown as dots.
 
 use super::{Done, Then};
-use crate::action::Action;
+use crate::action::{Action, Need};
 use crate::event::{Input, What};
 use crate::state::{Ctx, State};
 use crate::view::View;
@@ -40,6 +40,11 @@ impl Ask {
     ) -> Self {
         let question = Safe::clean_lines(question.as_ref()).into_owned();
         Self { title, question, hidden: false, typed: LineInput::new(now), then: Some(Box::new(then)) }
+    }
+
+    /// Whether there is what an action needs.
+    pub(super) fn has(&self, need: Need) -> bool {
+        need != Need::Choice || !self.typed.text().trim().is_empty()
     }
 
     pub(super) fn input(&mut self, input: &Input, action: Option<Action>, ctx: &mut Ctx<'_>) -> Done {

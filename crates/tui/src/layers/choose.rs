@@ -1,7 +1,7 @@
 //! One of several, found by typing a part of its name.
 
 use super::{Done, Then};
-use crate::action::Action;
+use crate::action::{Action, Need};
 use crate::event::{Input, What};
 use crate::state::{Ctx, State};
 use crate::view::View;
@@ -52,6 +52,11 @@ impl Choose {
     fn found(&self) -> Vec<&Choice> {
         let wanted = self.typed.text().to_lowercase();
         self.choices.iter().filter(|choice| choice.value.to_lowercase().contains(&wanted)).collect()
+    }
+
+    /// Whether there is what an action needs.
+    pub(super) fn has(&self, need: Need) -> bool {
+        need != Need::Choice || self.found().get(self.selected).is_some()
     }
 
     pub(super) fn input(&mut self, input: &Input, action: Option<Action>, ctx: &mut Ctx<'_>) -> Done {

@@ -1,7 +1,7 @@
 //! A question before something that cannot be taken back; for the worst a word must be typed.
 
 use super::Done;
-use crate::action::Action;
+use crate::action::{Action, Need};
 use crate::event::{Input, What};
 use crate::state::{Ctx, State};
 use crate::view::View;
@@ -41,12 +41,22 @@ impl Confirm {
         }
     }
 
+    fn is_right(&self) -> bool {
+        self.word.as_deref().is_none_or(|word| word == self.typed.text().trim())
+    }
+
+    /// Whether there is what an action needs.
+    pub(super) fn has(&self, need: Need) -> bool {
+        need != Need::Choice || self.is_right()
+    }
+
     pub(super) fn input(&mut self, input: &Input, action: Option<Action>, ctx: &mut Ctx<'_>) -> Done {
         match action {
             Some(Action::LayerClose) => return Done::Close,
             Some(Action::LayerEnter) => {
-                let right = self.word.as_deref().is_none_or(|word| word == self.typed.text().trim());
-                if right && let Some(then) = self.then.take() {
+                if self.is_right()
+                    && let Some(then) = self.then.take()
+                {
                     then(ctx);
                     return Done::Close;
                 }

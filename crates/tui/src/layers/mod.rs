@@ -7,7 +7,7 @@ mod help;
 mod palette;
 mod press;
 
-use crate::action::{Action, Context, Info};
+use crate::action::{Action, Context, Info, Need};
 use crate::effect::Effect;
 use crate::event::{Input, Ms};
 use crate::places::approvals::dialog::{self, Dialog};
@@ -69,9 +69,9 @@ pub fn help(contexts: Vec<Context>) -> Layer {
     Layer::Help(help::Help::new(contexts))
 }
 
-/// The palette.
-pub fn palette(contexts: Vec<Context>) -> Layer {
-    Layer::Palette(palette::Palette::new(contexts))
+/// The palette over the actions of these contexts that would do something.
+pub fn palette(contexts: Vec<Context>, offered: Vec<&'static Info>) -> Layer {
+    Layer::Palette(palette::Palette::new(contexts, offered))
 }
 
 /// What a layer did with an input.
@@ -138,6 +138,19 @@ impl Layers {
                 dialog.keep(ctx);
             }
         }
+    }
+
+    /// Whether the top layer has what an action needs; none when nothing is open.
+    pub fn has(&self, need: Need, state: &State) -> Option<bool> {
+        Some(match self.0.last()? {
+            Layer::Approval(dialog) => dialog.has(need, state),
+            Layer::Palette(palette) => palette.has(need),
+            Layer::Choose(choose) => choose.has(need),
+            Layer::Ask(ask) => ask.has(need),
+            Layer::Confirm(confirm) => confirm.has(need),
+            // Nothing to choose, only to close.
+            Layer::Help(_) | Layer::Press(_) => need != Need::Choice,
+        })
     }
 
     /// The word for an action in the footer while the top layer has the keys; empty = it is not told.

@@ -1,6 +1,6 @@
 //! The journal: what happened in the tenant, newest first, and the check that nothing of it was changed.
 
-use crate::action::{Action, Context};
+use crate::action::{Action, Context, Need};
 use crate::effect::call;
 use crate::event::{Event, Input};
 use crate::places;
@@ -61,6 +61,17 @@ impl Place {
     /// Contexts, innermost first.
     pub fn contexts(&self) -> Vec<Context> {
         if self.typing { Vec::new() } else { vec![Context::Audit, Context::List] }
+    }
+
+    /// Whether there is what an action needs.
+    pub fn has(&self, need: Need, _: &State) -> bool {
+        match need {
+            Need::Readable => self.error.is_none(),
+            Need::Older => self.error.is_none() && self.cursor.is_some(),
+            Need::Rows | Need::Row => self.error.is_none() && !self.passing().is_empty(),
+            Need::Filter => self.error.is_none() && !self.entries.is_empty(),
+            _ => true,
+        }
     }
 
     /// Whether the filter is typed.

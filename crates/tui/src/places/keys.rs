@@ -1,6 +1,6 @@
 //! Provider keys: which there are, masked; storing and deleting them. A key is never shown.
 
-use crate::action::{Action, Context};
+use crate::action::{Action, Context, Need};
 use crate::effect::call;
 use crate::event::{Event, Input};
 use crate::layers::{Ask, Choice, Choose, Confirm, Layer};
@@ -55,6 +55,16 @@ impl Place {
     /// Contexts, innermost first.
     pub fn contexts(&self) -> Vec<Context> {
         vec![Context::Keys, Context::List]
+    }
+
+    /// Whether there is what an action needs.
+    pub fn has(&self, need: Need, _: &State) -> bool {
+        match need {
+            Need::Rows | Need::Row => self.error.is_none() && !self.keys.is_empty(),
+            // There are few.
+            Need::Filter => false,
+            _ => true,
+        }
     }
 
     /// Nothing is typed here; layers ask.

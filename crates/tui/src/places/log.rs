@@ -1,6 +1,6 @@
 //! The program's own log, newest last; follows it until one scrolls up.
 
-use crate::action::{Action, Context};
+use crate::action::{Action, Context, Need};
 use crate::effect::Effect;
 use crate::event::{Event, Input};
 use crate::places;
@@ -52,6 +52,18 @@ impl Place {
     /// Contexts, innermost first.
     pub fn contexts(&self) -> Vec<Context> {
         if self.typing { Vec::new() } else { vec![Context::Log, Context::List] }
+    }
+
+    /// Whether there is what an action needs.
+    pub fn has(&self, need: Need, _: &State) -> bool {
+        match need {
+            Need::Rows => !self.passing().is_empty(),
+            Need::Filter => !self.lines.is_empty(),
+            Need::Away => self.bottom.is_some(),
+            // Nothing is opened, and it is read all the time.
+            Need::Row | Need::Source => false,
+            _ => true,
+        }
     }
 
     /// Whether the filter is typed.

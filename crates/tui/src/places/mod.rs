@@ -11,7 +11,7 @@ pub mod log;
 pub mod settings;
 pub mod welcome;
 
-use crate::action::{Action, Context, Info};
+use crate::action::{Action, Context, Info, Need};
 use crate::event::Input;
 use crate::layers::Layers;
 use crate::state::{Ctx, State};
@@ -111,6 +111,11 @@ macro_rules! places {
                 match id { $(PlaceId::$id => self.$field.wants_text()),+ }
             }
 
+            /// Whether a place has what an action needs.
+            pub fn has(&self, id: PlaceId, need: Need, state: &State) -> bool {
+                match id { $(PlaceId::$id => self.$field.has(need, state)),+ }
+            }
+
             /// The place is on screen now: it reads what it shows.
             pub fn enter(&mut self, id: PlaceId, ctx: &mut Ctx<'_>) {
                 match id { $(PlaceId::$id => self.$field.enter(ctx)),+ }
@@ -188,14 +193,19 @@ impl Places {
         }
     }
 
-    /// The word for an action in the footer of a place; empty = it means nothing there now, and is not told.
+    /// The word for an action in the footer of a place; empty = it is not told.
     pub fn label(&self, id: PlaceId, info: &Info) -> &'static str {
-        match (id, info.action) {
-            (PlaceId::Keys, Action::Filter) | (PlaceId::Log, Action::Open) => "",
-            (PlaceId::Agent, _) => self.agent.label(info),
-            (PlaceId::Chat, _) => self.chat.label(info),
-            (PlaceId::Approvals, _) => self.approvals.label(info),
+        match id {
+            PlaceId::Chat => self.chat.label(info),
             _ => info.label,
+        }
+    }
+
+    /// Contexts of a place that are a key away from those that count now.
+    pub fn more_contexts(&self, id: PlaceId) -> &'static [Context] {
+        match id {
+            PlaceId::Chat => &[Context::Composer, Context::Chat],
+            _ => &[],
         }
     }
 

@@ -1,7 +1,7 @@
 //! The settings of the workbench: colours, mouse, motion, and every action with its keys. What is changed counts at once and is
 //! written to the settings file.
 
-use crate::action::{ACTIONS, Action, Context, Info};
+use crate::action::{ACTIONS, Action, Context, Info, Need};
 use crate::effect::Effect;
 use crate::event::{Event, Input};
 use crate::keymap::{Key, Keymap};
@@ -72,6 +72,26 @@ impl Place {
     /// Contexts, innermost first.
     pub fn contexts(&self) -> Vec<Context> {
         if self.typing { Vec::new() } else { vec![Context::Settings, Context::List] }
+    }
+
+    /// Whether there is what an action needs.
+    pub fn has(&self, need: Need, _: &State) -> bool {
+        match need {
+            Need::Row => self.settings.is_some() && self.selected < self.rows().len(),
+            Need::KeyRow => self.settings.is_some() && matches!(self.rows().get(self.selected), Some(Row::Keys(_))),
+            Need::OwnSetting => self.settings.as_ref().is_some_and(|settings| {
+                let default = TuiSettings::default();
+                self.rows().get(self.selected).is_some_and(|row| match row {
+                    Row::Theme => settings.theme != default.theme,
+                    Row::Mouse => settings.mouse != default.mouse,
+                    Row::Motion => settings.reduced_motion != default.reduced_motion,
+                    Row::Keys(info) => settings.keys.contains_key(info.id),
+                })
+            }),
+            // They change here alone.
+            Need::Source => false,
+            _ => true,
+        }
     }
 
     /// Whether the filter is typed.

@@ -1,6 +1,6 @@
 //! The first screen: what the program is, the demo world, and models that could be used at once.
 
-use crate::action::{Action, Context};
+use crate::action::{Action, Context, Need};
 use crate::effect::{Effect, call};
 use crate::event::{Event, Input};
 use crate::places::{self, Go};
@@ -66,6 +66,14 @@ impl Place {
     /// Contexts, innermost first.
     pub fn contexts(&self) -> Vec<Context> {
         vec![Context::Welcome]
+    }
+
+    /// Whether there is what an action needs.
+    pub fn has(&self, need: Need, _: &State) -> bool {
+        match need {
+            Need::Model => self.busy.is_none() && self.found.as_ref().is_some_and(|found| !found.is_empty()),
+            _ => true,
+        }
     }
 
     /// Nothing is typed here.

@@ -5,7 +5,7 @@ mod names;
 pub use names::Found;
 
 use super::{Ctx, Done};
-use crate::action::{ACTIONS, Action, Context, Info};
+use crate::action::{Action, Context, Info, Need};
 use crate::event::{Input, What};
 use crate::keymap::Key;
 use crate::places::Go;
@@ -62,6 +62,7 @@ enum Row {
 /// The palette layer.
 pub struct Palette {
     contexts: Vec<Context>,
+    offered: Vec<&'static Info>,
     query: LineInput,
     selected: usize,
     /// What is known of names, for which word.
@@ -73,12 +74,9 @@ pub struct Palette {
 }
 
 impl Palette {
-    /// A palette over the actions of these contexts.
-    pub fn new(mut contexts: Vec<Context>) -> Self {
-        if !contexts.contains(&Context::Global) {
-            contexts.push(Context::Global);
-        }
-        Self { contexts, query: LineInput::default(), selected: 0, names: None, asked: None, entered: false }
+    /// A palette over these actions of these contexts.
+    pub fn new(contexts: Vec<Context>, offered: Vec<&'static Info>) -> Self {
+        Self { contexts, offered, query: LineInput::default(), selected: 0, names: None, asked: None, entered: false }
     }
 
     /// What fits, the most useful first: what can be done here, then places, then what works everywhere. What only moves
@@ -89,9 +87,11 @@ impl Palette {
         let pattern = Pattern::new(&query, CaseMatching::Ignore, Normalization::Smart, AtomKind::Substring);
         let mut matcher = Matcher::new(Config::DEFAULT);
         let mut buffer = Vec::new();
-        let mut found: Vec<_> = ACTIONS
+        let mut found: Vec<_> = self
+            .offered
             .iter()
-            .filter(|info| self.contexts.contains(&info.context) && info.action != Action::Palette)
+            .copied()
+            .filter(|info| info.action != Action::Palette)
             .filter(|info| !(query.trim().is_empty() && info.action.moves()))
             .filter_map(|info| {
                 let name = format!("{} {}", info.id, info.about);
@@ -108,6 +108,11 @@ impl Palette {
             .collect();
         found.sort_by_key(|(order, _)| *order);
         found.into_iter().map(|(_, info)| info).collect()
+    }
+
+    /// Whether there is what an action needs.
+    pub(super) fn has(&self, need: Need) -> bool {
+        need != Need::Choice || matches!(self.rows().get(self.selected), Some(Row::Agent(..) | Row::Act(_)))
     }
 
     /// The name typed in `agent NAME`, `agent NAME chat` or `chat NAME`, and what is meant with it.
@@ -326,6 +331,7 @@ mod tests {
     #[test]
     fn it_begins_with_what_can_be_done_here_in_words_and_leaves_motion_out() {
         let mut stage = Stage::new(100, 40);
+        crate::places::agents::tests::listed(&mut stage, &["orders-desk"]);
         stage.keys("ctrl-p");
         let screen = stage.screen();
         let at = |text: &str| screen.iter().position(|line| line.contains(text));

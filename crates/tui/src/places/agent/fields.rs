@@ -2,7 +2,7 @@
 
 use super::sharing;
 use crate::form::{Bound, Empty, Field, Form, Kind, Scalar};
-use contract::ops::agents::{AgentCreate, AgentItem, AgentPatch};
+use contract::ops::agents::{AgentCreate, AgentItem, AgentPatch, CATEGORY_SIGNS};
 use contract::{Code, Patch, StudioError};
 use serde_json::{Map, Value, json};
 
@@ -29,12 +29,12 @@ fn common() -> (Vec<Field>, Vec<Field>, Field) {
         Field::new("llm", "llm", Kind::Choice { options: Vec::new(), free: true }).help(
             "provider:model, or a provider alone. The choices are those of the catalogue; other text is taken too.",
         ),
-        Field::new("category", "category", Kind::Text).help("a-z, 0-9, '_' and '-'. Empty: general."),
+        Field::new("category", "category", Kind::Text).help(format!("{CATEGORY_SIGNS}. Empty: general.")),
     ];
     let params = vec![
         number("temperature", "temperature", false, from, Some(2.0), "From 0 to 2."),
-        number("max_tokens", "max_tokens", true, above, None, "Most tokens of an answer; above 0."),
-        number("top_k", "top_k", true, above, None, "Above 0."),
+        number("max_tokens", "max_tokens", true, above, None, "Most tokens of an answer: a whole number above 0."),
+        number("top_k", "top_k", true, above, None, "A whole number above 0."),
         number("top_p", "top_p", false, above, Some(1.0), "Above 0, at most 1."),
     ];
     let prompt =
@@ -107,7 +107,7 @@ pub(super) fn new() -> Form {
     fields.insert(
         0,
         Field::new("name", "name", Kind::Text)
-            .help("Becomes a slug; it cannot be changed later.")
+            .help("Becomes small letters, digits and '-', at most 64; it cannot be changed later.")
             .when_empty(Empty::Refused),
     );
     fields.push(
@@ -119,9 +119,9 @@ pub(super) fn new() -> Form {
     let list = |key: &str, help: &str| {
         Field::new(key, key.replace('_', " "), Kind::List { of: Scalar::Text, options: Vec::new() }).help(help)
     };
-    fields.push(list("allowed_groups", "One on each line; only with the visibility groups."));
+    fields.push(list("allowed_groups", "One on each line; needed with the visibility groups, and only with it."));
     fields.extend(params);
-    fields.push(list("tools", "Slugs of tools and toolkits, one on each line; F4 shows the catalogue's."));
+    fields.push(list("tools", "Slugs of tools and toolkits, one on each line; the choices are the catalogue's."));
     fields.push(prompt);
     Form::new(fields)
 }
@@ -231,4 +231,25 @@ pub(super) fn blame(form: &mut Form, error: &StudioError) -> bool {
 pub(super) fn tools(catalog: &Value) -> Vec<Value> {
     let rows = catalog.as_array().map(Vec::as_slice).unwrap_or_default();
     rows.iter().filter_map(|row| row.get("slug").filter(|slug| slug.is_string()).cloned()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_hint_says_what_the_engine_says() {
+        let form = new();
+        let help = |key: &str| form.field(key).map(|field| field.help.as_str()).unwrap_or_default();
+        assert!(help("category").starts_with(CATEGORY_SIGNS), "{}", help("category"));
+        for key in ["max_tokens", "top_k"] {
+            assert!(help(key).contains("whole number above 0"), "{key}: {}", help(key));
+        }
+        // What stands empty in a new form is what its hint says of nothing.
+        for field in
+            form.fields().iter().filter(|field| field.empty == Empty::Refused && field.value == Some(Value::Null))
+        {
+            assert!(!field.help.contains("Empty:"), "{}: {}", field.key, field.help);
+        }
+    }
 }

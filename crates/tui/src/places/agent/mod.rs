@@ -14,12 +14,12 @@ mod tests;
 
 pub use draw::View;
 
-use crate::action::{Action, Context, Info};
+use crate::action::{Action, Context, Need};
 use crate::effect::{Effect, call};
 use crate::event::{Event, Input, Ms, What};
 use crate::form::{Did, Form};
 use crate::places::Go;
-use crate::state::Ctx;
+use crate::state::{Ctx, State};
 use crate::widgets::Line as LineInput;
 use conflict::Conflict;
 use contract::ops::agents::{AgentCreated, AgentItem, GetAgent};
@@ -201,15 +201,19 @@ impl Place {
         self.search.is_some() || (self.conflict.is_none() && self.form.wants_text())
     }
 
-    /// The word for an action in the footer; empty = it means nothing now.
-    pub fn label(&self, info: &Info) -> &'static str {
-        let on = match info.action {
-            Action::Choices => self.form.has_choices(),
-            Action::Save | Action::EditPrompt | Action::Undo | Action::ClearField => self.locked.is_none(),
-            Action::SetVisibility => self.item.as_ref().is_some_and(|item| item.can_manage),
+    /// Whether there is what an action needs.
+    pub fn has(&self, need: Need, _: &State) -> bool {
+        match need {
+            Need::Editable => self.locked.is_none() && !self.form.fields().is_empty(),
+            Need::Choices => self.form.has_choices(),
+            Need::Stored => self.subject.agent().is_some(),
+            Need::Manage => self.item.as_ref().is_some_and(|item| item.can_manage),
+            Need::Prompt => self.form.field(PROMPT).is_some(),
+            Need::Conflict => self.conflict.is_some(),
+            Need::Kept => self.offer.is_some(),
+            Need::Unsaved => self.offer.is_some() || self.is_unsaved(),
             _ => true,
-        };
-        if on { info.label } else { "" }
+        }
     }
 
     /// It is no longer on screen: what becomes of what was typed is said.

@@ -3,19 +3,20 @@
 mod draw;
 mod pages;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 pub use draw::View;
 
-use crate::action::{Action, Context};
+use crate::action::{Action, Context, Need};
 use crate::effect::{Effect, call};
 use crate::event::{Event, Input, Ms, What};
 use crate::layers::{Confirm, Layer};
 use crate::places::Go;
-use crate::state::Ctx;
+use crate::state::{Ctx, State};
 use crate::widgets::Line as LineInput;
 use contract::ops::agents::{AgentItem, AgentList, DeleteAgent, Deleted, GetAgent, ListAgents};
 use contract::ops::common::{NamePath, Page, VersionQuery};
+use contract::ops::me::Me;
 use contract::wire::{Json, NoBody, NoPath, NoQuery};
 use contract::{Code, Result, StudioError};
 use crossterm::event::MouseEventKind;
@@ -134,6 +135,16 @@ impl Place {
     /// Whether the filter is being typed.
     pub fn wants_text(&self) -> bool {
         self.filtering
+    }
+
+    /// Whether there is what an action needs.
+    pub fn has(&self, need: Need, state: &State) -> bool {
+        match need {
+            Need::Rows | Need::Filter => self.pages.known() > 0 || !self.applied.trim().is_empty(),
+            Need::Row => self.row().is_some(),
+            Need::Manage => self.row().is_some_and(|row| why_not_manage(row, state.me.as_ref()).is_none()),
+            _ => true,
+        }
     }
 
     /// The list is on screen.
@@ -339,7 +350,7 @@ impl Place {
                 self.restart(ctx);
             }
             Action::Detail => self.toggle_detail(ctx),
-            Action::NewAgent if may_author(ctx) => *ctx.go = Some(Go::Agent(None)),
+            Action::NewAgent if may_author(ctx.me) => *ctx.go = Some(Go::Agent(None)),
             Action::NewAgent => ctx.complain(NO_AUTHOR),
             _ => self.act_on_row(action, ctx),
         }
@@ -351,9 +362,9 @@ impl Place {
         match action {
             Action::Open | Action::EditAgent => *ctx.go = Some(Go::Agent(Some(name))),
             Action::ChatWith => *ctx.go = Some(Go::Chat { agent: name, session: None }),
-            Action::CloneAgent if may_author(ctx) => *ctx.go = Some(Go::Clone(name)),
+            Action::CloneAgent if may_author(ctx.me) => *ctx.go = Some(Go::Clone(name)),
             Action::CloneAgent => ctx.complain(NO_AUTHOR),
-            Action::DeleteAgent => match why_not_manage(row, ctx) {
+            Action::DeleteAgent => match why_not_manage(row, ctx.me) {
                 Some(why) => ctx.complain(why),
                 None => {
                     let question = deletion(row);
@@ -440,13 +451,13 @@ impl Place {
     }
 }
 
-fn may_author(ctx: &Ctx<'_>) -> bool {
+fn may_author(me: Option<&Me>) -> bool {
     // Until it is known who one is, the engine is left to say no.
-    ctx.me.is_none_or(|me| me.may_author)
+    me.is_none_or(|me| me.may_author)
 }
 
-fn why_not_manage(row: &Row, ctx: &Ctx<'_>) -> Option<String> {
-    if !may_author(ctx) {
+fn why_not_manage(row: &Row, me: Option<&Me>) -> Option<String> {
+    if !may_author(me) {
         return Some(NO_AUTHOR.to_owned());
     }
     let owner = row.owner.as_deref().unwrap_or("the host program");

@@ -36,6 +36,14 @@ pub fn item(name: &str) -> AgentItem {
     }
 }
 
+/// The first page comes, with these agents.
+pub fn listed(stage: &mut Stage, names: &[&str]) {
+    let generation = stage.state.places.agents.generation;
+    let agents: Vec<AgentItem> = names.iter().map(|name| item(name)).collect();
+    let list = AgentList { count: agents.len(), agents, next_cursor: Some(None) };
+    stage.reply(event(Msg::Listed { generation, page: 0, reply: Ok(Json(list)) }));
+}
+
 fn me(may_author: bool) -> Event {
     Event::Me(Ok(Me {
         user_id: "ann".into(),

@@ -19,13 +19,13 @@ pub use face::View;
 pub(super) use kept::drop_kept;
 
 use super::{Msg as PlaceMsg, read_one, read_waiting};
-use crate::action::{Action, Context, Info};
+use crate::action::{Action, Context, Info, Need};
 use crate::effect::{self, Effect};
 use crate::event::{Event, Input, Ms, What};
 use crate::keymap::Key;
 use crate::layers::Done;
 use crate::places;
-use crate::state::Ctx;
+use crate::state::{Ctx, State};
 use crate::widgets::Line as LineInput;
 use contract::Micros;
 use contract::ops::approvals::{ApprovalView, DecideApproval, Decision, DecisionBody};
@@ -187,16 +187,22 @@ impl Dialog {
 
     /// The word for an action in the footer; empty = it does nothing now.
     pub fn label(&self, info: &Info) -> &'static str {
-        let on = match info.action {
-            Action::DialogEnter if self.history => return "close",
-            Action::DialogReject | Action::DialogNext | Action::DialogPrevious | Action::DialogEnter => {
-                self.over.is_none() && self.view.may_decide
-            }
-            Action::DialogEdit => self.over.is_none() && self.view.may_decide && self.view.editable,
-            Action::DialogLeave if self.over.is_some() => return "close",
+        match info.action {
+            Action::DialogEnter if self.history => "close",
+            Action::DialogEnter if self.over.is_some() || !self.view.may_decide => "",
+            Action::DialogLeave if self.over.is_some() => "close",
+            _ => info.label,
+        }
+    }
+
+    /// Whether there is what an action needs.
+    pub fn has(&self, need: Need, _: &State) -> bool {
+        match (need, &self.editor) {
+            (Need::Decide, _) => self.over.is_none() && self.view.may_decide,
+            (Need::Arguments, _) => self.view.editable,
+            (Need::Choices, Some(editor)) => editor.has_choices(),
             _ => true,
-        };
-        if on { info.label } else { "" }
+        }
     }
 
     /// The decision that is on its way.

@@ -8,12 +8,12 @@ mod tests;
 
 pub use list::View;
 
-use crate::action::{Action, Context, Info};
+use crate::action::{Action, Context, Need};
 use crate::effect::{self, Effect};
 use crate::event::{Event, Input, Ms, What};
 use crate::layers::{Layer, Layers};
 use crate::places::{self, Go};
-use crate::state::Ctx;
+use crate::state::{Ctx, State};
 use crate::widgets::Line as LineInput;
 use contract::Micros;
 use contract::ops::approvals::{
@@ -131,16 +131,16 @@ impl Place {
         self.filtering
     }
 
-    /// The word for an action in the footer; empty = it means nothing for what is selected.
-    pub fn label(&self, info: &Info) -> &'static str {
+    /// Whether there is what an action needs.
+    pub fn has(&self, need: Need, _: &State) -> bool {
         let shown = self.shown();
         let current = shown.get(self.index(&shown));
-        let on = match info.action {
-            Action::Reask => current.is_some_and(|approval| may_reask(approval)),
-            Action::OpenApproval | Action::GoToChat => current.is_some(),
+        match need {
+            Need::Rows | Need::Filter => current.is_some() || !self.filter.text().is_empty(),
+            Need::Row => current.is_some(),
+            Need::Reaskable => current.is_some_and(|approval| may_reask(approval)),
             _ => true,
-        };
-        if on { info.label } else { "" }
+        }
     }
 
     /// The inbox is on screen now.

@@ -297,7 +297,7 @@ fn the_footer_offers_to_ask_again_only_what_can_be() {
     stage.keys("a");
     let of = |id: &str, status| ApprovalView { status, ..approval(id) };
     all(&mut stage, vec![of("2", ApprovalStatus::Consumed), of("3", ApprovalStatus::Expired)]);
-    let footer = |stage: &Stage| stage.screen().last().unwrap().clone();
+    let footer = Stage::footer;
     assert!(!footer(&stage).contains("ask again"), "{}", footer(&stage));
     stage.keys("down");
     assert!(footer(&stage).contains("r ask again"), "{}", footer(&stage));

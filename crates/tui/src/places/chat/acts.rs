@@ -249,7 +249,7 @@ impl Place {
 
     /// The item that a key means: the selected one while it is in sight, else the last of all at the end, else the first in
     /// sight.
-    fn target(&self, wanted: impl Fn(&Item) -> bool) -> Option<usize> {
+    pub(super) fn target(&self, wanted: impl Fn(&Item) -> bool) -> Option<usize> {
         let items = self.transcript.items();
         if let Some(at) = self.selected.filter(|at| self.in_sight(*at) && items.get(*at).is_some_and(&wanted)) {
             return Some(at);
@@ -293,14 +293,25 @@ impl Place {
         self.scroll_to(Scroll::Reveal { item, nth });
     }
 
-    fn copy(&mut self, ctx: &mut Ctx<'_>) {
-        let copyable = |item: &Item| match item.kind {
+    /// What can be copied.
+    pub(super) fn copyable(&self) -> Option<&Item> {
+        let fits = |item: &Item| match item.kind {
             Kind::End(_) | Kind::Note(_) => false,
             // Without a selection one wants the answer, not what led to it.
             Kind::Reasoning(_) | Kind::Call(_) | Kind::Person(_) | Kind::Failure(_) => self.selected.is_some(),
             Kind::Answer(_) => true,
         };
-        let Some(item) = self.target(copyable).and_then(|at| self.transcript.items().get(at)) else {
+        self.target(fits).and_then(|at| self.transcript.items().get(at))
+    }
+
+    /// An answer with a code block.
+    pub(super) fn with_code(&self) -> Option<&Item> {
+        let fits = |item: &Item| matches!(&item.kind, Kind::Answer(text) if !markdown::code_blocks(text).is_empty());
+        self.target(fits).and_then(|at| self.transcript.items().get(at))
+    }
+
+    fn copy(&mut self, ctx: &mut Ctx<'_>) {
+        let Some(item) = self.copyable() else {
             return ctx.complain("There is no answer to copy here.");
         };
         let text = match &item.kind {
@@ -312,9 +323,7 @@ impl Place {
 
     /// Copies the last code block of an answer; again, the one before it.
     fn copy_code(&mut self, ctx: &mut Ctx<'_>) {
-        let has_code =
-            |item: &Item| matches!(&item.kind, Kind::Answer(text) if !markdown::code_blocks(text).is_empty());
-        let Some(item) = self.target(has_code).and_then(|at| self.transcript.items().get(at)) else {
+        let Some(item) = self.with_code() else {
             return ctx.complain("There is no code block here.");
         };
         let blocks = markdown::code_blocks(&item.text());
@@ -322,7 +331,8 @@ impl Place {
             Some((id, back)) if id == item.id => (back + 1) % blocks.len(),
             _ => 0,
         };
-        self.code = Some((item.id, back));
+        let id = item.id;
+        self.code = Some((id, back));
         let at = blocks.len() - 1 - back;
         if blocks.len() > 1 {
             ctx.tell(format!("Code block {} of {}; the key again takes the one before.", at + 1, blocks.len()));

@@ -127,7 +127,7 @@ impl Place {
     }
 
     /// The question that is meant: of the turn of the selected item while that is in sight, else the last one.
-    fn question(&self) -> Option<(usize, String)> {
+    pub(super) fn question(&self) -> Option<(usize, String)> {
         let items = self.transcript.items();
         let selected = self.selected.filter(|at| self.in_sight(*at)).and_then(|at| Some(items.get(at)?.turn));
         let asks = |at: &usize| {

@@ -17,11 +17,11 @@ mod tests;
 mod transcript;
 mod view;
 
-use crate::action::{Action, Context, Info};
+use crate::action::{Action, Context, Info, Need};
 use crate::effect::Effect;
 use crate::event::{Event, Ms};
 use crate::places;
-use crate::state::Ctx;
+use crate::state::{Ctx, State};
 use compare::Compare;
 use composer::Composer;
 use contract::StudioError;
@@ -32,7 +32,7 @@ use search::Search;
 use sessions::Sessions;
 use std::cell::Cell;
 use std::collections::{HashMap, VecDeque};
-use transcript::Transcript;
+use transcript::{Item, Transcript};
 
 pub use view::View;
 
@@ -218,14 +218,34 @@ impl Place {
         matches!(self.focus, Focus::Composer | Focus::Search)
     }
 
-    /// The word for an action in the footer; empty = it means nothing now.
+    /// The word for an action in the footer.
     pub fn label(&self, info: &Info) -> &'static str {
         match info.action {
             // The same key stops what runs, and leaves when nothing does.
             Action::Interrupt if !self.is_busy() => "back",
-            Action::Undo if self.composer.is_empty() => "",
-            Action::LayerEnter if self.focus == Focus::Compare => "",
             _ => info.label,
+        }
+    }
+
+    /// Whether there is what an action needs.
+    pub fn has(&self, need: Need, state: &State) -> bool {
+        match need {
+            Need::Words | Need::Editable => !self.composer.is_empty(),
+            Need::Said => !self.transcript.items().is_empty(),
+            Need::Question => self.question().is_some(),
+            Need::Answer => self.copyable().is_some(),
+            Need::Code => self.with_code().is_some(),
+            Need::Folded => self.target(Item::folds).is_some(),
+            Need::Hits => !self.search.query.is_empty(),
+            Need::Session => self.session.is_some(),
+            Need::Unknown => (0..self.transcript.items().len()).any(|at| self.transcript.unknown_call(at).is_some()),
+            Need::Away => self.port.get().scroll != Scroll::Follow || self.selected.is_some(),
+            Need::Narrow => !compare::is_wide(state.size.0),
+            Need::Choice => match self.focus {
+                Focus::Sessions => !self.sessions.rows().is_empty(),
+                focus => focus != Focus::Compare,
+            },
+            _ => true,
         }
     }
 

@@ -43,6 +43,11 @@ impl Editor {
         self.form.contexts()
     }
 
+    /// Whether the focused field has choices.
+    pub fn has_choices(&self) -> bool {
+        self.form.has_choices()
+    }
+
     /// What is typed and differs from the arguments, to be kept; none = nothing does. Without hidden values: they must not be
     /// written to a file. Where only they were changed, or they may be anywhere in a text, that is an error.
     pub fn typed(&self) -> Result<Option<Value>, Hidden> {

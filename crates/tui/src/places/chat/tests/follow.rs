@@ -181,3 +181,18 @@ fn no_size_is_too_small() {
     }
     assert!(stage.shows("Sessions"));
 }
+
+#[test]
+fn what_can_be_done_with_an_answer_is_told_at_80_columns() {
+    let mut stage = stored(80, 24, vec![answered("t1", "one?", "uno")]);
+    stage.keys("tab");
+    let (screen, footer) = (stage.screen(), stage.footer());
+    for told in ["a ask again", "c compare", "s sessions", "m move on", "x export", "Esc back", "F1 help"] {
+        assert!(footer.contains(told), "{told}: {screen:#?}");
+    }
+    assert!(!footer.contains("follow") && !footer.contains("unfold"), "nothing to follow or to unfold: {footer}");
+    // Help tells them from the composer too.
+    stage.resize(80, 60).keys("tab f1");
+    stage.keys("pagedown");
+    assert!(stage.shows("Ask the selected question once more"), "{:#?}", stage.screen());
+}
