@@ -317,7 +317,7 @@ actions! {
     TakeTheirs = "take-theirs" Agent ["ctrl-r"] "" "In a conflict: take their value of the field." if Conflict;
 
     TakeKept = "take-kept" Agent ["alt-k"] "" "Take over the unsaved text that was kept from before." if Kept;
-    ForgetKept = "forget-kept" Agent ["alt-x"] "" "Forget the unsaved text that was kept from before." if Unsaved;
+    ForgetKept = "forget-kept" Agent ["alt-x"] "" "Forget the unsaved text that was kept from before, or drop what is typed and not saved." if Unsaved;
 
     Send = "send" Composer ["enter"] "send" "Send what is written; queues it while the model runs." if Words;
     NewLine = "new-line" Composer ["alt-enter", "ctrl-j", "shift-enter"] "" "A new line.";

@@ -7,6 +7,7 @@ use crate::markdown::wrap::{Break, wrap_text};
 use crate::places::{PlaceId, Places};
 use crate::state::State;
 use crate::view::View;
+use crate::widgets::rows;
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::{Line, Span};
@@ -114,7 +115,7 @@ fn draw_places(state: &State, area: Rect, frame: &mut Frame<'_>) {
             Line::styled(format!("{mark}{}{count}", place.name()), style)
         })
         .collect();
-    frame.render_widget(Paragraph::new(lines), area);
+    rows(frame, area, lines);
 }
 
 /// A key as the footer tells it.
@@ -123,7 +124,6 @@ pub(crate) struct Told {
     pub action: Action,
     key: String,
     label: &'static str,
-    first: bool,
 }
 
 impl Told {
@@ -150,7 +150,7 @@ pub(crate) fn told(state: &State) -> (Vec<Told>, Vec<Told>) {
         // What it needs is looked for last: only for what would be told.
         if let Some(key) = key(info).filter(|_| !label.is_empty() && state.can(info)) {
             let always = matches!(info.action, Action::Help | Action::Palette);
-            let told = Told { action: info.action, key, label, first: info.action.is_told_first() };
+            let told = Told { action: info.action, key, label };
             if always { &mut last } else { &mut pieces }.push(told);
         }
     }
@@ -175,7 +175,7 @@ fn draw_footer(state: &State, spare: Option<Rect>, area: Rect, frame: &mut Frame
     let (mut pieces, last) = told(state);
     let width = usize::from(area.width);
     let room = width.saturating_sub(last.iter().map(Told::width).sum());
-    let rows = loop {
+    let per_row = loop {
         let one = lay_out(&pieces, &[room]).map(|rows| [0, rows[0]]);
         // At the end of a row no blanks are needed.
         let two = || spare.and_then(|_| lay_out(&pieces, &[width + 2, room])).map(|rows| [rows[0], rows[1]]);
@@ -183,7 +183,7 @@ fn draw_footer(state: &State, spare: Option<Rect>, area: Rect, frame: &mut Frame
             break rows;
         }
         // The way out and the like stay longest; all stand in the order of the table.
-        let out = pieces.iter().rposition(|piece| !piece.first).unwrap_or(pieces.len() - 1);
+        let out = pieces.iter().rposition(|piece| !piece.action.is_told_first()).unwrap_or(pieces.len() - 1);
         pieces.remove(out);
     };
     let line = |pieces: &mut dyn Iterator<Item = Told>| {
@@ -195,8 +195,8 @@ fn draw_footer(state: &State, spare: Option<Rect>, area: Rect, frame: &mut Frame
         Paragraph::new(Line::from(spans))
     };
     let mut pieces = pieces.into_iter();
-    if let Some(spare) = spare.filter(|_| rows[0] > 0) {
-        frame.render_widget(line(&mut pieces.by_ref().take(rows[0])), spare);
+    if let Some(spare) = spare.filter(|_| per_row[0] > 0) {
+        frame.render_widget(line(&mut pieces.by_ref().take(per_row[0])), spare);
     }
     frame.render_widget(line(&mut pieces.chain(last)), area);
 }

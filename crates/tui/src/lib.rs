@@ -31,5 +31,6 @@ pub mod theme;
 pub mod unsaved;
 pub mod view;
 pub mod widgets;
+mod words;
 
 pub use run::{FoundModel, Host, Options, Profile, TuiSettings, run};

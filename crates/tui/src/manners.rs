@@ -83,3 +83,58 @@ fn the_chat_tells_stop_only_while_something_runs() {
     assert_eq!(stage.state.place, PlaceId::Chat);
     assert!(footer(&stage).contains("Esc back"), "{}", footer(&stage));
 }
+
+/// A stage of this size, with long names, at a place or a layer that these keys open.
+fn long(width: u16, keys: &str) -> Stage {
+    use crate::places::{self, Msg};
+    let long = "a-name-that-is-longer-than-a-screen-of-eighty-columns-has-room-for-beside-the-places-and-columns";
+    let mut stage = Stage::new(width, 24);
+    stage.state.profile.engine = format!("studio.{long}.example.com");
+    places::agents::tests::listed(&mut stage, &[long, "short"]);
+    let waits = contract::ops::approvals::ApprovalView {
+        tool: long.into(),
+        agent: long.into(),
+        rule: long.repeat(2),
+        ..places::approvals::tests::approval("1")
+    };
+    places::approvals::tests::waiting(&mut stage, vec![waits]);
+    stage.keys(keys);
+    let key = contract::ops::keys::KeyItem {
+        provider: long.into(),
+        masked: long.into(),
+        created_at: contract::Micros(1_790_000_000_000_000),
+    };
+    stage.event(Event::Place(Msg::Keys(places::keys::Msg::Listed(Ok(vec![key])))));
+    stage.event(Event::Place(Msg::Settings(places::settings::Msg::Read(crate::TuiSettings::default()))));
+    let found = vec![crate::FoundModel { llm: long.into(), how: long.into() }];
+    stage.event(Event::Place(Msg::Welcome(places::welcome::Msg::Found(found))));
+    stage
+}
+
+#[test]
+fn nothing_is_cut_in_silence() {
+    for keys in [
+        "alt-1",
+        "alt-1 space",
+        "alt-2",
+        "alt-2 enter",
+        "alt-3",
+        "alt-3 d",
+        "alt-6",
+        "alt-6 end",
+        "alt-0",
+        "n",
+        "f1",
+        "ctrl-p",
+    ] {
+        let (narrow, wide) = (long(80, keys).screen(), long(150, keys).screen());
+        for row in &narrow {
+            // What goes on in the middle of a word on a wider screen was cut here, unless it says so.
+            let goes_on = |other: &String| {
+                other.strip_prefix(row.as_str()).is_some_and(|rest| rest.starts_with(|c: char| c.is_alphanumeric()))
+            };
+            let full = text::width(row) == 80;
+            assert!(!(full && wide.iter().any(goes_on)), "{keys}: {row}\n{narrow:#?}\n{wide:#?}");
+        }
+    }
+}

@@ -25,17 +25,19 @@ pub struct Toast {
     pub text: Safe<'static>,
     /// Whether it tells of something that went wrong.
     pub bad: bool,
+    /// How long it counts, when it is about the next key: any key ends it.
+    pub until_key: Option<Ms>,
 }
 
 impl Toast {
     /// A good one.
     pub fn good(text: impl AsRef<str>) -> Self {
-        Self { text: Safe::clean(text.as_ref()).into_owned(), bad: false }
+        Self { text: Safe::clean(text.as_ref()).into_owned(), bad: false, until_key: None }
     }
 
     /// One about a failure.
     pub fn bad(text: impl AsRef<str>) -> Self {
-        Self { text: Safe::clean(text.as_ref()).into_owned(), bad: true }
+        Self { text: Safe::clean(text.as_ref()).into_owned(), bad: true, until_key: None }
     }
 }
 
@@ -55,6 +57,8 @@ pub struct Ctx<'a> {
     pub me: Option<&'a Me>,
     /// Whether the engine is a server's, which goes on with turns by itself.
     pub on_server: bool,
+    /// Whether the engine can be reached.
+    pub connected: bool,
     /// The keys.
     pub keymap: &'a Keymap,
     /// What is to be done.
@@ -85,6 +89,11 @@ impl Ctx<'_> {
     /// Says something went well.
     pub fn tell(&mut self, text: impl AsRef<str>) {
         self.toasts.push(Toast::good(text));
+    }
+
+    /// Says what the next key does, if it comes within this time.
+    pub fn tell_of_key(&mut self, text: impl AsRef<str>, within: Ms) {
+        self.toasts.push(Toast { until_key: Some(within), ..Toast::good(text) });
     }
 
     /// Says something went wrong.
@@ -188,6 +197,7 @@ impl State {
             size: self.size,
             me: self.me.as_ref(),
             on_server: self.profile.is_server(),
+            connected: self.connection.0 == client::Connection::Connected,
             keymap: &self.keymap,
             effects,
             open: &mut open,
@@ -243,7 +253,8 @@ impl State {
 
     fn toast(&mut self, toast: Toast, effects: &mut Vec<Effect>) {
         // What takes longer to read stays longer.
-        let end = self.now + TOAST_MS + 60 * toast.text.chars().count().saturating_sub(60) as Ms;
+        let long = TOAST_MS + 60 * toast.text.chars().count().saturating_sub(60) as Ms;
+        let end = self.now + toast.until_key.unwrap_or(long);
         self.toasts.push((toast, end));
         effects.push(Effect::Wake(end));
         self.dirty = true;
@@ -331,7 +342,10 @@ impl State {
                     effects.push(ask_me());
                 }
                 let place = self.place;
-                self.with(effects, |places, _, ctx| places.rung(place, ctx));
+                self.with(effects, |places, _, ctx| {
+                    places.rung(place, ctx);
+                    places.tick(place, ctx);
+                });
             }
             client::Connection::Reconnecting { .. } => self.count_down(effects),
             _ => {}
@@ -411,6 +425,7 @@ impl State {
             _ => {}
         }
         self.dirty = true;
+        self.toasts.retain(|(toast, _)| toast.until_key.is_none());
         let quiet = input.at.saturating_sub(self.last_input);
         self.last_input = input.at;
         let contexts = self.contexts();

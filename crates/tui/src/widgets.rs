@@ -13,13 +13,51 @@ use ratatui::widgets::{Block, Clear, Paragraph};
 use std::cell::Cell;
 use text::Safe;
 
+/// A row that fits: what does not ends with `…`, whatever its styles.
+pub fn fit(line: TextLine<'_>, columns: usize) -> TextLine<'_> {
+    let ends = line.spans.iter().rposition(|span| !span.content.trim_end().is_empty());
+    let Some(last) = ends else { return line };
+    let whole: usize = line.spans[..last].iter().map(|span| text::width(&span.content)).sum();
+    if whole + text::width(line.spans[last].content.trim_end()) <= columns {
+        return line;
+    }
+    let mut used = 0;
+    let mut spans = Vec::new();
+    for span in line.spans {
+        let width = text::width(&span.content);
+        if used + width < columns {
+            used += width;
+            spans.push(span);
+            continue;
+        }
+        // Longer than the room in any case: something was left out here, or after it.
+        let cut = text::truncate(&format!("{}…", span.content), columns - used).into_owned();
+        spans.push(Span::styled(cut, span.style));
+        break;
+    }
+    TextLine { spans, ..line }
+}
+
+/// Draws rows that are not wrapped; each fits.
+pub fn rows(frame: &mut Frame<'_>, area: Rect, lines: Vec<TextLine<'_>>) {
+    let lines: Vec<TextLine<'_>> = lines.into_iter().map(|line| fit(line, area.width.into())).collect();
+    frame.render_widget(Paragraph::new(lines), area);
+}
+
+/// Draws one such row.
+pub fn row<'a>(frame: &mut Frame<'_>, area: Rect, text: impl Into<std::borrow::Cow<'a, str>>, style: Style) {
+    rows(frame, area, vec![TextLine::styled(text, style)]);
+}
+
 /// Draws an empty framed box in the middle of `area` and answers its inside. It shrinks with the terminal.
 pub fn popup(frame: &mut Frame<'_>, area: Rect, title: &str, size: (u16, u16), border: Style) -> Rect {
     let width = size.0.min(area.width);
     let height = size.1.min(area.height);
     let area = Rect { x: area.x + (area.width - width) / 2, y: area.y + (area.height - height) / 2, width, height };
     frame.render_widget(Clear, area);
-    let block = Block::bordered().border_style(border).title(format!(" {} ", Safe::clean(title)));
+    let title = format!(" {} ", Safe::clean(title));
+    let title = text::truncate(&title, usize::from(area.width).saturating_sub(2)).into_owned();
+    let block = Block::bordered().border_style(border).title(title);
     let inner = block.inner(area);
     frame.render_widget(block, area);
     inner
@@ -258,6 +296,9 @@ impl Line {
         let room = area.width.saturating_sub(label_width).saturating_sub(1) as usize;
         let mut start = 0;
         let mut width = text::width(&head);
+        // What does not fit on the left is told by a sign of its own.
+        let mark = if width > room && room > 1 { "…" } else { "" };
+        let room = room - mark.chars().count();
         for grapheme in text::graphemes(&head) {
             if width <= room {
                 break;
@@ -265,7 +306,9 @@ impl Line {
             width -= text::width(grapheme);
             start += grapheme.len();
         }
-        let visible = format!("{}{}", &head[start..], tail);
+        width += text::width(mark);
+        let left = usize::from(area.width).saturating_sub(label_width.into()).saturating_sub(width);
+        let visible = format!("{mark}{}{}", &head[start..], text::truncate(&tail, left));
         let line = TextLine::from(vec![Span::raw(label.to_owned()), Span::styled(visible, style)]);
         frame.render_widget(Paragraph::new(line), area);
         let x = (area.x + label_width + width as u16).min(area.right().saturating_sub(1));
@@ -275,11 +318,26 @@ impl Line {
 
 #[cfg(test)]
 mod tests {
-    use super::Line;
+    use super::{Line, fit};
     use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
     fn press(line: &mut Line, code: KeyCode) {
         line.key(&KeyEvent::new(code, KeyModifiers::NONE));
+    }
+
+    #[test]
+    fn what_does_not_fit_says_so() {
+        use ratatui::text::{Line, Span};
+        let shown = |spans: &[&str], columns| {
+            let line = Line::from(spans.iter().map(|text| Span::raw((*text).to_owned())).collect::<Vec<_>>());
+            fit(line, columns).spans.iter().map(|span| span.content.to_string()).collect::<String>()
+        };
+        assert_eq!(shown(&["abc", "def"], 6), "abcdef");
+        assert_eq!(shown(&["abc", "def   "], 6), "abcdef   ", "blanks are nothing that is missed");
+        assert_eq!(shown(&["abc", "def"], 5), "abcd…");
+        assert_eq!(shown(&["abc", "def"], 3), "ab…");
+        assert_eq!(shown(&["日本", "語"], 5), "日本…");
+        assert_eq!(shown(&["", " "], 0), " ");
     }
 
     #[test]

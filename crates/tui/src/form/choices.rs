@@ -4,13 +4,12 @@ use super::field::{Field, shown};
 use crate::action::Action;
 use crate::event::{Input, What};
 use crate::theme::Theme;
-use crate::widgets::{Line as LineInput, popup};
+use crate::widgets::{Line as LineInput, popup, rows as fitting_rows};
 use nucleo_matcher::pattern::{CaseMatching, Normalization, Pattern};
 use nucleo_matcher::{Config, Matcher, Utf32Str};
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Position, Rect};
 use ratatui::text::{Line, Span};
-use ratatui::widgets::Paragraph;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use text::Safe;
@@ -141,7 +140,7 @@ impl Choices {
             let said = if self.free { "None of them; Enter takes what is written." } else { "There is none." };
             lines.push(Line::styled(said, theme.dim));
         }
-        frame.render_widget(Paragraph::new(lines), rest);
+        fitting_rows(frame, rest, lines);
         cursor
     }
 }

@@ -2,7 +2,10 @@
 
 use super::field::{Field, Kind, shown};
 use super::{Editor, Form};
+use crate::markdown::wrap::{Break, wrap_text};
 use crate::theme::Theme;
+use crate::widgets::{row, rows as fitting_rows};
+use crate::words::count;
 use ratatui::Frame;
 use ratatui::layout::{Position, Rect};
 use ratatui::text::{Line, Span};
@@ -12,6 +15,8 @@ use text::Safe;
 
 /// Rows of a text area that has not the focus, and the least of one that has.
 const AREA: u16 = 3;
+/// Most rows of the help of a field.
+const HELP: usize = 2;
 /// Columns for the marks of focus and change.
 const MARKS: u16 = 3;
 
@@ -31,12 +36,18 @@ impl Form {
         let help = self.focus().map(|field| field.help.as_str()).filter(|help| !help.is_empty());
         let mut rows = area;
         if let Some(help) = help.filter(|_| area.height > 4) {
-            rows.height -= 1;
-            let line = Rect { y: rows.bottom(), height: 1, ..area };
-            frame.render_widget(
-                Paragraph::new(Safe::clean(help).truncate(area.width.into()).to_string()).style(theme.dim),
-                line,
-            );
+            let mut said = wrap_text(&Safe::clean(help), area.width.into(), theme.dim, Break::Words);
+            // Two rows where there is room; the rest of a very long one is the schema's affair.
+            let most = if area.height > 12 { HELP } else { 1 };
+            let cut = said.len() > most;
+            said.truncate(most);
+            let mut said: Vec<Line<'_>> = said.into_iter().map(Line::from).collect();
+            if let Some(last) = said.last_mut().filter(|_| cut) {
+                last.spans.push(Span::styled(" …", theme.dim));
+            }
+            let height = said.len() as u16;
+            rows.height -= height;
+            fitting_rows(frame, Rect { y: rows.bottom(), height, ..area }, said);
         }
         let cursor = self.draw_fields(theme, view, rows, frame);
         match &self.choices {
@@ -119,11 +130,11 @@ impl Form {
             Span::styled(if field.is_changed() { "● " } else { "  " }, theme.warn),
             Span::styled(text::pad(&Safe::clean(&field.label), label.into()), style),
         ]);
-        let row = Rect { height: area.height.min(1), ..area };
-        frame.render_widget(Paragraph::new(head), row);
+        let line = Rect { height: area.height.min(1), ..area };
+        frame.render_widget(Paragraph::new(head), line);
         let indent = MARKS.saturating_add(label).saturating_add(1).min(area.width);
-        let beside = Rect { x: area.x + indent, width: area.width - indent, ..row };
-        let mut below = Rect { y: area.y + row.height, height: area.height - row.height, ..area };
+        let beside = Rect { x: area.x + indent, width: area.width - indent, ..line };
+        let mut below = Rect { y: area.y + line.height, height: area.height - line.height, ..area };
         if let Some(error) = &field.error
             && below.height > 0
         {
@@ -143,10 +154,10 @@ impl Form {
                     _ if field.read_only => "read-only".to_owned(),
                     _ => match text.lines() {
                         1 => String::new(),
-                        lines => format!("{lines} lines"),
+                        lines => count(lines, "line", "lines"),
                     },
                 };
-                frame.render_widget(Paragraph::new(note).style(theme.dim), beside);
+                row(frame, beside, note, theme.dim);
                 let indent = MARKS.min(below.width);
                 let inside = Rect { x: below.x + indent, width: below.width - indent, ..below };
                 text.draw(frame, inside, theme.warn, focused)

@@ -5,7 +5,7 @@ use crate::action::{Action, Need};
 use crate::event::{Input, What};
 use crate::state::{Ctx, State};
 use crate::view::View;
-use crate::widgets::{Line as LineInput, popup};
+use crate::widgets::{Line as LineInput, popup, row};
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::widgets::{Paragraph, Wrap};
@@ -72,6 +72,8 @@ impl Ask {
             Layout::vertical([Constraint::Min(1), Constraint::Length(1), Constraint::Length(1)]).areas(inner);
         frame.render_widget(Paragraph::new(self.question.as_str().to_owned()).wrap(Wrap { trim: false }), text);
         view.cursor = self.typed.draw_as(frame, field, "› ", state.theme.text, self.hidden);
-        frame.render_widget(Paragraph::new("Enter: done   Esc: leave it").style(state.theme.dim), hint);
+        let key = |action| state.keymap.hint(action);
+        let said = format!("{}: done   {}: leave it", key(Action::LayerEnter), key(Action::LayerClose));
+        row(frame, hint, said, state.theme.dim);
     }
 }

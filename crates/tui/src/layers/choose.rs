@@ -5,12 +5,16 @@ use crate::action::{Action, Need};
 use crate::event::{Input, What};
 use crate::state::{Ctx, State};
 use crate::view::View;
-use crate::widgets::{Line as LineInput, popup};
+use crate::widgets::{Line as LineInput, popup, rows as fitting_rows};
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::{Line, Span};
-use ratatui::widgets::Paragraph;
 use text::Safe;
+
+/// Columns for names, at least.
+const NAME: usize = 24;
+/// Columns that stay for what stands behind a name.
+const NOTE: usize = 14;
 
 /// Something to choose.
 #[derive(Clone, Debug, PartialEq)]
@@ -28,7 +32,11 @@ pub struct Choose {
     typed: LineInput,
     selected: usize,
     then: Option<Then<String>>,
+    preview: Option<Preview>,
 }
+
+/// Shows what is selected, while it is; none when nothing is chosen after all.
+type Preview = Box<dyn FnMut(Option<&str>, &mut Ctx<'_>) + Send>;
 
 impl Choose {
     /// A choice; `then` is done with what was chosen.
@@ -37,7 +45,7 @@ impl Choose {
         choices: Vec<Choice>,
         then: impl FnOnce(String, &mut Ctx<'_>) + Send + 'static,
     ) -> Self {
-        Self { title, choices, typed: LineInput::default(), selected: 0, then: Some(Box::new(then)) }
+        Self { title, choices, typed: LineInput::default(), selected: 0, then: Some(Box::new(then)), preview: None }
     }
 
     /// With what counts now, which is marked and selected: Enter alone changes nothing.
@@ -47,6 +55,20 @@ impl Choose {
             self.selected = at;
         }
         self
+    }
+
+    /// The same; what is selected is shown at once by this, and with none what was before.
+    pub fn previewed(mut self, preview: impl FnMut(Option<&str>, &mut Ctx<'_>) + Send + 'static) -> Self {
+        self.preview = Some(Box::new(preview));
+        self
+    }
+
+    /// Shows what is selected now.
+    fn show(&mut self, ctx: &mut Ctx<'_>) {
+        let selected = self.found().get(self.selected).map(|choice| choice.value.clone());
+        if let Some(preview) = &mut self.preview {
+            preview(selected.as_deref(), ctx);
+        }
     }
 
     fn found(&self) -> Vec<&Choice> {
@@ -61,9 +83,20 @@ impl Choose {
 
     pub(super) fn input(&mut self, input: &Input, action: Option<Action>, ctx: &mut Ctx<'_>) -> Done {
         match action {
-            Some(Action::LayerUp) => self.selected = self.selected.saturating_sub(1),
-            Some(Action::LayerDown) => self.selected = (self.selected + 1).min(self.found().len().saturating_sub(1)),
-            Some(Action::LayerClose) => return Done::Close,
+            Some(Action::LayerUp) => {
+                self.selected = self.selected.saturating_sub(1);
+                self.show(ctx);
+            }
+            Some(Action::LayerDown) => {
+                self.selected = (self.selected + 1).min(self.found().len().saturating_sub(1));
+                self.show(ctx);
+            }
+            Some(Action::LayerClose) => {
+                if let Some(preview) = &mut self.preview {
+                    preview(None, ctx);
+                }
+                return Done::Close;
+            }
             Some(Action::LayerEnter) => {
                 let chosen = self.found().get(self.selected).map(|choice| choice.value.clone());
                 if let (Some(chosen), Some(then)) = (chosen, self.then.take()) {
@@ -79,6 +112,7 @@ impl Choose {
                 };
                 if changed {
                     self.selected = 0;
+                    self.show(ctx);
                 }
             }
         }
@@ -92,18 +126,21 @@ impl Choose {
         view.cursor = self.typed.draw(frame, top, "› ", state.theme.text);
         let rows = rest.height as usize;
         let first = (self.selected + 1).saturating_sub(rows);
+        // Names that differ at their ends are told apart.
+        let widest = found.iter().map(|choice| text::width(&Safe::clean(&choice.value))).max().unwrap_or(0);
+        let width = widest.max(NAME).min(usize::from(rest.width).saturating_sub(NOTE));
         let mut lines: Vec<Line<'_>> = Vec::new();
         for (index, choice) in found.iter().enumerate().skip(first).take(rows) {
             let style = if index == self.selected { state.theme.selected } else { state.theme.text };
             lines.push(Line::from(vec![
                 Span::styled(if index == self.selected { "›" } else { " " }, style),
-                Span::styled(Safe::clean(&choice.value).pad(24).to_string(), style),
+                Span::styled(Safe::clean(&choice.value).pad(width).to_string(), style),
                 Span::styled(format!(" {}", Safe::clean(&choice.note)), state.theme.dim),
             ]));
         }
         if found.is_empty() {
             lines.push(Line::styled("Nothing fits what was typed.", state.theme.dim));
         }
-        frame.render_widget(Paragraph::new(lines), rest);
+        fitting_rows(frame, rest, lines);
     }
 }

@@ -5,7 +5,7 @@ use crate::action::{Action, Need};
 use crate::event::{Input, What};
 use crate::state::{Ctx, State};
 use crate::view::View;
-use crate::widgets::{Line as LineInput, popup};
+use crate::widgets::{Line as LineInput, popup, row};
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::widgets::{Paragraph, Wrap};
@@ -83,7 +83,11 @@ impl Confirm {
                 let word = Safe::clean(word);
                 view.cursor = self.typed.draw(frame, field, &format!("type {word}: "), state.theme.text);
             }
-            None => frame.render_widget(Paragraph::new("Enter: yes   Esc: no").style(state.theme.accent), field),
+            None => {
+                let key = |action| state.keymap.hint(action);
+                let said = format!("{}: yes   {}: no", key(Action::LayerEnter), key(Action::LayerClose));
+                row(frame, field, said, state.theme.accent);
+            }
         }
     }
 }

@@ -3,13 +3,18 @@
 use super::Done;
 use crate::action::{ACTIONS, Action, Context};
 use crate::event::Input;
+use crate::markdown::wrap::{Break, wrap_text};
 use crate::state::State;
 use crate::view::View;
-use crate::widgets::{Scroll, popup};
+use crate::widgets::{Scroll, popup, row, rows};
 use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
-use ratatui::widgets::Paragraph;
+
+/// Wider than this nobody reads.
+const WIDEST: u16 = 90;
+/// Columns for the keys.
+const KEYS: usize = 22;
 
 /// The help layer.
 pub struct Help {
@@ -44,14 +49,19 @@ impl Help {
             lines.push(Line::styled(context.title(), state.theme.strong));
             for info in infos {
                 let keys: Vec<String> = state.keymap.keys(info.action).iter().map(crate::keymap::Key::label).collect();
-                lines.push(Line::from(vec![
-                    Span::styled(format!("  {:<20}", keys.join(" ")), state.theme.accent),
-                    Span::raw(info.about),
-                ]));
+                let keys = format!("  {:<20}", keys.join(" "));
+                let room = usize::from(WIDEST.min(area.width)).saturating_sub(2 + KEYS).max(1);
+                let about = wrap_text(info.about, room, state.theme.text, Break::Words);
+                for (at, about) in about.into_iter().enumerate() {
+                    let head = if at == 0 { keys.clone() } else { " ".repeat(KEYS) };
+                    let mut spans = vec![Span::styled(head, state.theme.accent)];
+                    spans.extend(about);
+                    lines.push(Line::from(spans));
+                }
             }
             lines.push(Line::default());
         }
-        let inner = popup(frame, area, "Keys", (90, area.height.saturating_sub(2)), state.theme.border);
+        let inner = popup(frame, area, "Keys", (WIDEST, area.height.saturating_sub(2)), state.theme.border);
         if inner.is_empty() {
             return;
         }
@@ -62,10 +72,10 @@ impl Help {
         }
         let from = self.scroll.settle(lines.len(), body.height.into());
         let lines: Vec<Line<'_>> = lines.into_iter().skip(from).take(body.height.into()).collect();
-        frame.render_widget(Paragraph::new(lines), body);
+        rows(frame, body, lines);
         if body.height < inner.height {
             let foot = Rect { y: body.bottom(), height: 1, ..inner };
-            frame.render_widget(Line::styled(self.scroll.told(&state.keymap), state.theme.accent), foot);
+            row(frame, foot, self.scroll.told(&state.keymap), state.theme.accent);
         }
     }
 }

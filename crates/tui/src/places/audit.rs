@@ -5,7 +5,8 @@ use crate::effect::call;
 use crate::event::{Event, Input};
 use crate::places;
 use crate::state::{Ctx, State};
-use crate::widgets::{Line as LineInput, filter_input, keep_in_sight, list_move};
+use crate::widgets::{Line as LineInput, filter_input, keep_in_sight, list_move, row as one_row};
+use crate::words::{count, second};
 use contract::StudioError;
 use contract::ops::audit::{AuditEntry, AuditList, AuditReport, ListAudit, VerifyAudit};
 use contract::ops::common::Page;
@@ -154,7 +155,8 @@ impl Place {
                     self.entries.extend(list.entries);
                     self.cursor = list.next_cursor;
                 }
-                ctx.tell(format!("{} older entries.", self.entries.len() - known));
+                let more = count(self.entries.len() - known, "older entry", "older entries");
+                ctx.tell(format!("{more} read."));
             }
             Msg::Newest(Err(error)) => self.error = Some(error),
             Msg::Older(Err(error)) => ctx.complain(&error.message),
@@ -229,7 +231,7 @@ impl Place {
             .skip(*first)
             .take(rows)
             .map(|(index, entry)| {
-                let at = entry.at.to_rfc3339().get(..19).map(|at| at.replace('T', " ")).unwrap_or_default();
+                let at = second(entry.at);
                 let seq = entry.seq.map_or_else(|| "-".to_owned(), |seq| seq.to_string());
                 let [actor, action, subject] =
                     [&entry.actor, &entry.action, &entry.subject].map(|text| Safe::clean(text));
@@ -243,7 +245,7 @@ impl Place {
                 (true, true) => "The journal is empty.",
                 (true, false) => "No entry that was read fits the filter.",
             };
-            frame.render_widget(Line::styled(text, theme.dim), list);
+            one_row(frame, list, text, theme.dim);
         }
         frame.render_widget(Paragraph::new(lines), list);
         if let Some(entry) = passing.get(self.selected).filter(|_| below > 0) {
@@ -269,10 +271,13 @@ impl Place {
             _ if self.checking => ("Checking the journal…".to_owned(), theme.dim),
             Some(report) if report.ok => {
                 // Roots stand over all tenants; who sees one alone has none to check.
-                let roots = if report.roots > 0 { format!(", {} roots", report.roots) } else { String::new() };
+                let roots = count(report.roots, "root", "roots");
+                let roots = if report.roots > 0 { format!(", {roots}") } else { String::new() };
                 let text = format!(
-                    "The journal is whole: {} entries, {} links{roots}; {} not sealed yet.",
-                    report.entries, report.links, report.unsealed
+                    "The journal is whole: {}, {}{roots}; {} not sealed yet.",
+                    count(report.entries, "entry", "entries"),
+                    count(report.links, "link", "links"),
+                    report.unsealed
                 );
                 (text, theme.good)
             }
@@ -290,11 +295,11 @@ impl Place {
                 let more = if self.cursor.is_some() { ", there are older ones" } else { "" };
                 let filter = self.filter.text();
                 let filtered =
-                    if filter.is_empty() { String::new() } else { format!(" fit '{}'", Safe::clean(filter)) };
-                (format!("{len} entries{filtered}{more}"), theme.dim)
+                    if filter.is_empty() { String::new() } else { format!(" with '{}'", Safe::clean(filter)) };
+                (format!("{}{filtered}{more}", count(len, "entry", "entries")), theme.dim)
             }
         };
-        frame.render_widget(Line::styled(text, style), area);
+        one_row(frame, area, text, style);
     }
 }
 
@@ -371,7 +376,7 @@ mod tests {
     fn a_filter_looks_at_actor_action_and_subject() {
         let mut stage = stage();
         stage.keys("/").typed("a12").keys("enter");
-        assert!(stage.shows("10 entries fit 'a12'") && stage.shows("agent:a120") && !stage.shows("agent:a119"));
+        assert!(stage.shows("10 entries with 'a12'") && stage.shows("agent:a120") && !stage.shows("agent:a119"));
         stage.keys("/ esc");
         assert!(stage.shows("agent:a149"));
     }

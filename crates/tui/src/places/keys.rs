@@ -6,7 +6,8 @@ use crate::event::{Event, Input};
 use crate::layers::{Ask, Choice, Choose, Confirm, Layer};
 use crate::places;
 use crate::state::{Ctx, State};
-use crate::widgets::{keep_in_sight, list_move};
+use crate::widgets::{keep_in_sight, list_move, row as one_row};
+use crate::words::minute;
 use contract::StudioError;
 use contract::ops::catalog::{CatalogQuery, GetCatalog, KindPath};
 use contract::ops::keys::{DeleteKey, KeyItem, KeyStore, ListKeys, OptionalProviderPath, StoreKey};
@@ -181,7 +182,7 @@ impl Place {
         let row = |provider: &str, masked: &str, at: &str| {
             format!("{} {} {at}", text::pad(provider, 18), text::pad(masked, 20))
         };
-        frame.render_widget(Line::styled(row("PROVIDER", "KEY", "STORED"), theme.strong), head);
+        one_row(frame, head, row("PROVIDER", "KEY", "STORED"), theme.strong);
         let rows = list.height as usize;
         let first = &mut view.places.keys.first;
         keep_in_sight(first, self.selected, rows);
@@ -192,7 +193,7 @@ impl Place {
             .skip(*first)
             .take(rows)
             .map(|(index, key)| {
-                let at = key.created_at.to_rfc3339().get(..16).map(|at| at.replace('T', " ")).unwrap_or_default();
+                let at = minute(key.created_at);
                 let text = row(&Safe::clean(&key.provider), &Safe::clean(&key.masked), &at);
                 let style = if index == self.selected { theme.selected } else { theme.text };
                 Line::from(Span::styled(text::pad(&text, list.width as usize), style))

@@ -5,11 +5,13 @@ use crate::effect::Effect;
 use crate::event::{Event, Input};
 use crate::places;
 use crate::state::{Ctx, State};
-use crate::widgets::{Line as LineInput, filter_input, list_move};
+use crate::widgets::{Line as LineInput, filter_input, list_move, row};
+use crate::words::count;
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::Line;
 use ratatui::widgets::Paragraph;
+use std::borrow::Cow;
 use std::collections::VecDeque;
 use text::Safe;
 
@@ -154,19 +156,19 @@ impl Place {
         } else {
             let newer = passing.len() - end;
             let text = if self.bottom.is_none() {
-                format!("{} lines, following", passing.len())
+                format!("{}, following", count(passing.len(), "line", "lines"))
             } else {
                 format!(
-                    "{} lines, {newer} newer below; {} follows",
-                    passing.len(),
+                    "{}, {newer} newer below; {} follows",
+                    count(passing.len(), "line", "lines"),
                     state.keymap.hint(Action::FollowLog)
                 )
             };
-            frame.render_widget(Line::styled(text, theme.dim), head);
+            row(frame, head, text, theme.dim);
         }
         if passing.is_empty() {
             let text = if self.lines.is_empty() { "Nothing was logged yet." } else { "No line fits the filter." };
-            frame.render_widget(Line::styled(text, theme.dim), list);
+            row(frame, list, text, theme.dim);
             return;
         }
         // Wrapped from the last line upwards, and at the top of the log filled from above.
@@ -179,7 +181,7 @@ impl Place {
             } else {
                 theme.text
             };
-            let pieces = wrapped(&Safe::clean(line), list.width as usize);
+            let pieces = wrapped(&Safe::clean(&short_time(line)), list.width as usize);
             pieces.into_iter().map(|piece| Line::styled(piece, style)).collect::<Vec<_>>()
         };
         let mut lines: VecDeque<Line<'_>> = VecDeque::new();
@@ -201,6 +203,16 @@ impl Place {
         let lines: Vec<Line<'_>> = lines.into_iter().skip(if filled { 0 } else { over }).collect();
         frame.render_widget(Paragraph::new(lines), list);
     }
+}
+
+/// A line of the log whose time is cut to the second: `2026-12-01T04:32:01.965647Z  INFO` becomes `2026-12-01 04:32:01  INFO`.
+fn short_time(line: &str) -> Cow<'_, str> {
+    let Some((time, rest)) = line.split_once('Z') else { return line.into() };
+    let pattern = "0000-00-00T00:00:00";
+    let fits = time.len() >= pattern.len()
+        && time.bytes().zip(pattern.bytes()).all(|(c, p)| if p == b'0' { c.is_ascii_digit() } else { c == p })
+        && time[pattern.len()..].bytes().all(|c| c == b'.' || c.is_ascii_digit());
+    if fits { format!("{}{rest}", time[..pattern.len()].replace('T', " ")).into() } else { line.into() }
 }
 
 /// The text in pieces of at most this many columns.
@@ -276,9 +288,17 @@ mod tests {
         let waits = |stage: &Stage| stage.effects.iter().filter(|e| matches!(e, Effect::Host { .. })).count();
         assert_eq!(waits(&stage), 2, "one at first, one after the answer");
         stage.event(lines(100, 9_000));
-        assert!(stage.shows("5000 lines") && stage.shows("line-8999"));
+        assert!(stage.shows("5,000 lines") && stage.shows("line-8999"));
         for (width, height) in [(1, 1), (20, 5), (22, 6), (90, 24)] {
             stage.resize(width, height);
+        }
+    }
+
+    #[test]
+    fn times_are_short_and_everything_else_stays() {
+        assert_eq!(short_time("2026-12-01T04:32:01.965647Z  INFO x: Z"), "2026-12-01 04:32:01  INFO x: Z");
+        for other in ["", "Z", "ÄZ", "2026-12-01T04:32:01Äx.Z", "panicked at Z", "2026-12-01T04:32Z"] {
+            assert_eq!(short_time(other), other);
         }
     }
 

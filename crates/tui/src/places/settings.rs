@@ -5,15 +5,15 @@ use crate::action::{ACTIONS, Action, Context, Info, Need};
 use crate::effect::Effect;
 use crate::event::{Event, Input};
 use crate::keymap::{Key, Keymap};
-use crate::layers::{Layer, Press};
+use crate::layers::{Choice, Choose, Layer, Press};
+use crate::markdown::wrap::{Break, wrap_text};
 use crate::state::{Ctx, State};
 use crate::theme::{ThemeName, ThemeSetting};
-use crate::widgets::{Line as LineInput, filter_input, keep_in_sight, list_move};
+use crate::widgets::{Line as LineInput, filter_input, keep_in_sight, list_move, row, rows as rows_that_fit};
 use crate::{TuiSettings, places};
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::{Line, Span};
-use ratatui::widgets::Paragraph;
 use text::Safe;
 
 /// The place.
@@ -38,6 +38,8 @@ pub enum Msg {
     Read(TuiSettings),
     /// They were written, and where; or why not.
     Saved(Result<String, String>),
+    /// A theme was chosen.
+    Theme(ThemeSetting),
     /// A key for an action was pressed.
     Pressed {
         /// The action.
@@ -126,11 +128,11 @@ impl Place {
         match (action, row) {
             (Action::ChangeSetting, Some(Row::Keys(info))) => press(info, false, ctx),
             (Action::AddKeyFor, Some(Row::Keys(info))) => press(info, true, ctx),
+            (Action::ChangeSetting, Some(Row::Theme)) => self.choose_theme(own, ctx),
             (Action::ChangeSetting, Some(row)) => self.change(ctx, |settings| match row {
-                Row::Theme => settings.theme = next(&settings.theme, own.as_ref()),
                 Row::Mouse => settings.mouse = !settings.mouse,
                 Row::Motion => settings.reduced_motion = !settings.reduced_motion,
-                Row::Keys(_) => {}
+                Row::Theme | Row::Keys(_) => {}
             }),
             (Action::DefaultSetting, Some(row)) => self.change(ctx, |settings| match row {
                 Row::Theme => settings.theme = ThemeSetting::default(),
@@ -177,6 +179,7 @@ impl Place {
                     self.save(ctx);
                 }
             }
+            Msg::Theme(theme) => self.change(ctx, |settings| settings.theme = theme),
             Msg::Pressed { action, key, more } => {
                 let Some(name) = key.name() else {
                     ctx.complain("This key cannot be bound.");
@@ -205,6 +208,33 @@ impl Place {
                 });
             }
         }
+    }
+
+    /// Offers the themes. The selected one is seen at once, and kept only when it is chosen.
+    fn choose_theme(&self, own: Option<ThemeSetting>, ctx: &mut Ctx<'_>) {
+        let Some(now) = self.settings.clone() else { return };
+        let named = [ThemeName::Dark, ThemeName::Light, ThemeName::Plain].map(ThemeSetting::from);
+        let themes: Vec<ThemeSetting> = named.into_iter().chain(own).collect();
+        let choices = themes
+            .iter()
+            .map(|theme| Choice {
+                value: theme.name(),
+                note: if matches!(theme, ThemeSetting::File(_)) { "your own" } else { "" }.to_owned(),
+            })
+            .collect();
+        let current = now.theme.name();
+        let find = move |name: &str| themes.iter().find(|theme| theme.name() == name).cloned();
+        let shown = find.clone();
+        let choose = Choose::new("Theme", choices, move |name, ctx| {
+            if let Some(theme) = find(&name) {
+                ctx.effects.push(Effect::Send(Box::new(event(Msg::Theme(theme)))));
+            }
+        });
+        let choose = choose.now(&current).previewed(move |name, ctx| {
+            let theme = name.and_then(&shown).unwrap_or_else(|| now.theme.clone());
+            *ctx.settings = Some(TuiSettings { theme, ..now.clone() });
+        });
+        ctx.open.push(Layer::Choose(choose));
     }
 
     /// Makes a change, unless its keys conflict; it counts at once.
@@ -240,13 +270,13 @@ impl Place {
     pub fn draw(&self, state: &State, view: &mut crate::view::View, area: Rect, frame: &mut Frame<'_>) {
         let theme = &state.theme;
         let [head, list, about] =
-            Layout::vertical([Constraint::Length(2), Constraint::Min(0), Constraint::Length(1)]).areas(area);
+            Layout::vertical([Constraint::Length(2), Constraint::Min(0), Constraint::Length(2)]).areas(area);
         let person = state.me.as_ref().map_or_else(String::new, |me| {
             let tenant = me.tenant.as_deref().unwrap_or("no tenant");
             format!("{} in {}", Safe::clean(&me.user_id), Safe::clean(tenant))
         });
         let profile = format!("profile  {} engine, {person}", Safe::clean(&state.profile.engine));
-        frame.render_widget(Line::styled(profile, theme.dim), head);
+        row(frame, head, profile, theme.dim);
         if self.typing || !self.filter.text().is_empty() {
             let line = Rect { y: head.y + 1.min(head.height.saturating_sub(1)), height: 1.min(head.height), ..head };
             let cursor = self.filter.draw(frame, line, "filter: ", theme.text);
@@ -255,7 +285,7 @@ impl Place {
             }
         }
         let Some(settings) = &self.settings else {
-            frame.render_widget(Line::styled("…", theme.dim), list);
+            row(frame, list, "…", theme.dim);
             return;
         };
         let all = self.rows();
@@ -271,16 +301,22 @@ impl Place {
                 let style = if index == self.selected { theme.selected } else { theme.text };
                 let (name, value, note) = told(row, settings, state);
                 Line::from(vec![
-                    Span::styled(text::pad(&name, 20), style),
-                    Span::styled(format!(" {}", text::pad(&value, 22)), theme.accent),
+                    Span::styled(text::pad(&name, 18), style),
+                    Span::styled(format!(" {}", text::pad(&value, 18)), theme.accent),
                     Span::styled(format!(" {note}"), theme.dim),
                 ])
             })
             .collect();
-        frame.render_widget(Paragraph::new(lines), list);
-        if let Some(Row::Keys(info)) = all.get(self.selected) {
-            frame.render_widget(Line::styled(format!("{}: {}", info.context.title(), info.about), theme.dim), about);
-        }
+        rows_that_fit(frame, list, lines);
+        let key = state.keymap.hint(Action::ChangeSetting);
+        let about_row = match all.get(self.selected) {
+            Some(Row::Keys(info)) => format!("{}: {}", info.context.title(), info.about),
+            Some(Row::Theme) => format!("{key} shows the themes; each is seen at once, {key} there keeps it."),
+            Some(Row::Mouse | Row::Motion) => format!("{key} changes it, and writes it to the settings file."),
+            None => String::new(),
+        };
+        let said = wrap_text(&about_row, about.width.into(), theme.dim, Break::Words);
+        rows_that_fit(frame, about, said.into_iter().map(Line::from).collect());
     }
 }
 
@@ -289,11 +325,10 @@ fn told(row: &Row, settings: &TuiSettings, state: &State) -> (String, String, St
     let yes = |on: bool| if on { "yes" } else { "no" }.to_owned();
     match row {
         Row::Theme => {
-            let note =
-                if state.no_colour { "NO_COLOR: stays plain" } else { "dark, light, plain; a file in config.toml" };
+            let note = if state.no_colour { "NO_COLOR: stays plain" } else { "or a file, in config.toml" };
             ("theme".into(), Safe::clean(&settings.theme.name()).to_string(), note.into())
         }
-        Row::Mouse => ("mouse".into(), yes(settings.mouse), "taken from the terminal".into()),
+        Row::Mouse => ("mouse".into(), yes(settings.mouse), "the workbench has it".into()),
         Row::Motion => ("reduced-motion".into(), yes(settings.reduced_motion), "nothing moves needlessly".into()),
         Row::Keys(info) => {
             let keys: Vec<String> = state.keymap.keys(info.action).iter().map(Key::label).collect();
@@ -301,16 +336,6 @@ fn told(row: &Row, settings: &TuiSettings, state: &State) -> (String, String, St
             let own = if settings.keys.contains_key(info.id) { "own · " } else { "" };
             (info.id.into(), keys, format!("{own}{}", info.context.title()))
         }
-    }
-}
-
-/// The theme after this one; the person's own, where there is one, comes after the built-in ones.
-fn next(theme: &ThemeSetting, own: Option<&ThemeSetting>) -> ThemeSetting {
-    match theme {
-        ThemeSetting::Named(ThemeName::Dark) => ThemeName::Light.into(),
-        ThemeSetting::Named(ThemeName::Light) => ThemeName::Plain.into(),
-        ThemeSetting::Named(ThemeName::Plain) => own.cloned().unwrap_or_default(),
-        ThemeSetting::Named(ThemeName::Own) | ThemeSetting::File(_) => ThemeSetting::default(),
     }
 }
 
@@ -351,24 +376,49 @@ mod tests {
         stage.effects.iter().filter(|effect| matches!(effect, Effect::Host { .. })).count()
     }
 
+    /// What a layer sent comes in.
+    fn deliver(stage: &mut Stage) {
+        let at = stage.effects.iter().position(|effect| matches!(effect, Effect::Send(_))).unwrap();
+        let Effect::Send(sent) = stage.effects.remove(at) else { unreachable!() };
+        stage.event(*sent);
+    }
+
     #[test]
     fn a_change_counts_at_once_and_is_written() {
         let mut stage = stage();
-        assert!(stage.shows("theme") && stage.shows("dark, light, plain"));
         let before = hosts(&stage);
-        stage.keys("enter");
-        assert_eq!(stage.state.theme.name, ThemeName::Light);
-        assert_eq!(stage.state.theme.accent.fg, Some(Color::Blue));
+        stage.keys("down enter");
+        assert!(stage.state.mouse);
         assert_eq!(hosts(&stage), before + 1);
         // While the file is written a second change waits.
         stage.keys("down enter");
-        assert!(stage.state.mouse);
+        assert!(stage.state.still);
         assert_eq!(hosts(&stage), before + 1);
         stage.event(event(Msg::Saved(Ok("config.toml".into()))));
         assert!(stage.shows("Written to config.toml."));
         assert_eq!(hosts(&stage), before + 2);
         stage.event(event(Msg::Saved(Err("The disk is full.".into()))));
         assert!(stage.shows("not written: The disk is full."));
+    }
+
+    #[test]
+    fn a_theme_is_seen_before_it_is_kept() {
+        let mut stage = stage();
+        assert!(stage.shows("shows the themes") && !stage.shows("settings file"), "{:#?}", stage.screen());
+        let before = hosts(&stage);
+        stage.keys("enter");
+        assert!(stage.shows("dark") && stage.shows("(now)") && stage.shows("light"), "{:#?}", stage.screen());
+        stage.keys("down");
+        assert_eq!(stage.state.theme.accent.fg, Some(Color::Blue), "light is seen");
+        stage.keys("esc");
+        assert_eq!(stage.state.theme.name, ThemeName::Dark);
+        assert_eq!(hosts(&stage), before, "nothing was written");
+        stage.keys("enter").typed("lig").keys("enter");
+        deliver(&mut stage);
+        assert_eq!(stage.state.theme.name, ThemeName::Light);
+        assert_eq!(hosts(&stage), before + 1);
+        stage.keys("down");
+        assert!(stage.shows("writes it to the settings file"), "the others say that they are written");
     }
 
     #[test]
@@ -382,12 +432,15 @@ mod tests {
         stage.keys("alt-6");
         stage.event(event(Msg::Read(settings)));
         assert!(stage.shows("night.toml"), "{:#?}", stage.screen());
-        stage.keys("enter");
+        stage.keys("enter up up up enter");
+        deliver(&mut stage);
         assert_eq!(stage.state.theme.name, ThemeName::Dark);
-        stage.keys("enter enter enter");
+        stage.keys("enter down down down enter");
+        deliver(&mut stage);
         assert_eq!(stage.state.theme, own);
         stage.state.no_colour = true;
-        stage.keys("enter enter enter enter");
+        stage.keys("enter up enter");
+        deliver(&mut stage);
         assert_eq!(stage.state.theme.name, ThemeName::Plain, "NO_COLOR counts for it too");
     }
 
@@ -395,8 +448,9 @@ mod tests {
     fn without_colours_the_theme_stays_plain() {
         let mut stage = stage();
         stage.state.no_colour = true;
-        stage.keys("enter");
+        stage.keys("enter down");
         assert_eq!(stage.state.theme.name, ThemeName::Plain);
+        stage.keys("esc");
         assert!(stage.shows("NO_COLOR: stays plain"));
     }
 

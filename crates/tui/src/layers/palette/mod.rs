@@ -11,7 +11,7 @@ use crate::keymap::Key;
 use crate::places::Go;
 use crate::state::State;
 use crate::view::View;
-use crate::widgets::{Line as LineInput, popup};
+use crate::widgets::{Line as LineInput, popup, rows as fitting_rows};
 use contract::StudioError;
 use crossterm::event::KeyCode;
 use names::Names;
@@ -20,7 +20,6 @@ use nucleo_matcher::{Config, Matcher, Utf32Str};
 use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
-use ratatui::widgets::Paragraph;
 use text::Safe;
 
 /// Columns for a key.
@@ -266,7 +265,7 @@ impl Palette {
                 ])
             })
             .collect();
-        frame.render_widget(Paragraph::new(lines), rest);
+        fitting_rows(frame, rest, lines);
     }
 }
 

@@ -4,6 +4,8 @@ use super::fields;
 use crate::action::Action;
 use crate::form::Form;
 use crate::theme::Theme;
+use crate::widgets::rows as rows_that_fit;
+use crate::words::count;
 use contract::ops::agents::AgentItem;
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
@@ -118,7 +120,7 @@ impl Conflict {
                 ])
             })
             .collect();
-        frame.render_widget(Paragraph::new(lines), list);
+        rows_that_fit(frame, list, lines);
         let Some(row) = self.rows.get(self.at) else { return };
         let parts: [Rect; 3] = if rest.width >= WIDE {
             Layout::horizontal([Constraint::Fill(1); 3]).spacing(1).areas(rest)
@@ -132,7 +134,7 @@ impl Conflict {
         {
             let mut lines = vec![Line::styled(title, theme.strong)];
             if skip > 0 {
-                lines.push(Line::styled(format!("… {skip} lines alike"), theme.dim));
+                lines.push(Line::styled(format!("… {} alike", count(skip, "line", "lines")), theme.dim));
             }
             lines.extend(words(value).split('\n').skip(skip).map(|line| Line::raw(Safe::clean(line).to_string())));
             frame.render_widget(Paragraph::new(lines).wrap(Wrap { trim: false }), part);

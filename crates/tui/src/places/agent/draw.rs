@@ -4,10 +4,11 @@ use super::{PROMPT, Place, Subject};
 use crate::action::Action;
 use crate::form;
 use crate::state::State;
+use crate::widgets::row;
+use crate::words::count;
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::Style;
-use ratatui::text::Line;
 use ratatui::widgets::{Paragraph, Wrap};
 use serde_json::Value;
 use text::Safe;
@@ -111,18 +112,17 @@ impl Place {
         match self.form.changed().len() {
             _ if self.saving => parts.push("saving …".to_owned()),
             0 => parts.push("nothing changed".to_owned()),
-            1 => parts.push("● 1 field changed".to_owned()),
-            count => parts.push(format!("● {count} fields changed")),
+            changed => parts.push(format!("● {} changed", count(changed, "field", "fields"))),
         }
         if let Some(prompt) = self.form.field(PROMPT) {
             let chars = prompt.value.as_ref().and_then(Value::as_str).map_or(0, |text| text.chars().count());
-            parts.push(format!("prompt about {} tokens (estimate: characters / 4)", chars.div_ceil(4)));
+            let tokens = count(chars.div_ceil(4), "token", "tokens");
+            parts.push(format!("prompt about {tokens} (characters / 4)"));
         }
         parts.join(" · ")
     }
 }
 
 fn one_line(frame: &mut Frame<'_>, area: Rect, text: &str, style: Style) {
-    frame
-        .render_widget(Paragraph::new(Line::styled(text::truncate(text, area.width.into()).into_owned(), style)), area);
+    row(frame, area, text, style);
 }

@@ -2,6 +2,7 @@
 
 use super::{KEEP_MS, Kept, Msg, Place, Subject, event};
 use crate::effect::Effect;
+use crate::layers::{Confirm, Layer};
 use crate::state::Ctx;
 
 impl Place {
@@ -54,6 +55,27 @@ impl Place {
         });
         self.was_kept = text.is_some();
         ctx.effects.push(Effect::KeepUnsaved { key: self.subject.key(), text });
+    }
+
+    /// Asks whether what is typed and not saved may go.
+    pub(super) fn ask_drop(&self, ctx: &mut Ctx<'_>) {
+        let ticket = self.ticket;
+        let question = format!("What you typed is not saved ({}). Drop it?", self.form.changed().join(", "));
+        ctx.open.push(Layer::Confirm(Confirm::new("Drop unsaved text", question, None, move |ctx| {
+            ctx.effects.push(Effect::Send(Box::new(event(Msg::Drop { ticket }))));
+        })));
+    }
+
+    /// Drops what is typed and not saved.
+    pub(super) fn drop_typed(&mut self, ctx: &mut Ctx<'_>) {
+        let bases: Vec<_> = self.form.fields().iter().filter(|field| field.is_changed()).collect();
+        let bases: Vec<_> =
+            bases.into_iter().map(|field| (field.key.clone(), field.base.clone().unwrap_or_default())).collect();
+        bases.into_iter().for_each(|(key, base)| self.form.set(&key, base));
+        self.conflict = None;
+        self.was_kept = false;
+        ctx.effects.push(Effect::KeepUnsaved { key: self.subject.key(), text: None });
+        ctx.tell("What was typed is dropped.");
     }
 
     /// Something was typed: it is kept soon, wherever the person goes until then.

@@ -158,6 +158,11 @@ pub enum Msg {
         /// For which opening.
         ticket: u64,
     },
+    /// What is typed and not saved is to be dropped.
+    Drop {
+        /// For which opening.
+        ticket: u64,
+    },
     /// The prompt comes back from the person's editor.
     Edited {
         /// For which opening.
@@ -238,7 +243,15 @@ impl Place {
     }
 
     fn begin(&mut self, subject: Subject, ctx: &mut Ctx<'_>) {
-        if self.subject == subject && (self.is_unsaved() || self.saving) {
+        if self.subject == subject && self.is_unsaved() {
+            let whose = match &self.subject {
+                Subject::Agent(name) => format!("for '{name}'"),
+                _ => "for a new agent".to_owned(),
+            };
+            let key = ctx.keymap.hint(Action::ForgetKept);
+            return ctx.tell(format!("Your unsaved text {whose} is back; {key} drops it."));
+        }
+        if self.subject == subject && self.saving {
             return;
         }
         self.keep(ctx);
@@ -345,6 +358,7 @@ impl Place {
                 self.keeping = false;
                 self.keep(ctx);
             }
+            Msg::Drop { ticket } if ticket == self.ticket => self.drop_typed(ctx),
             Msg::Edited { ticket, text } if ticket == self.ticket => match text {
                 Ok(text) => {
                     self.form.set(PROMPT, if text.is_empty() { Value::Null } else { Value::String(text) });
@@ -419,6 +433,7 @@ impl Place {
             }
             Action::TakeMine | Action::TakeTheirs => ctx.tell("There is no conflict."),
             Action::TakeKept => self.take_offer(ctx),
+            Action::ForgetKept if self.offer.is_none() && self.is_unsaved() => self.ask_drop(ctx),
             Action::ForgetKept if self.offer.take().is_some() => {
                 if self.form.is_dirty() {
                     self.keep(ctx);

@@ -2,8 +2,10 @@
 
 use super::pages::Row;
 use super::{Place, Sort};
+use crate::action::Action;
 use crate::state::State;
-use contract::Micros;
+use crate::widgets::rows;
+use crate::words::{minute, thousands};
 use contract::ops::agents::AgentItem;
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
@@ -84,23 +86,6 @@ fn cell(column: Column, row: &Row) -> String {
     }
 }
 
-/// To the minute, in UTC.
-fn minute(at: Micros) -> String {
-    at.to_rfc3339().chars().take(16).map(|c| if c == 'T' { ' ' } else { c }).collect()
-}
-
-fn thousands(n: usize) -> String {
-    let digits = n.to_string();
-    let mut out = String::new();
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
-}
-
 impl Place {
     /// Draws the list.
     pub fn draw(&self, state: &State, view: &mut crate::view::View, area: Rect, frame: &mut Frame<'_>) {
@@ -151,7 +136,7 @@ impl Place {
             }
             _ => {}
         }
-        frame.render_widget(Paragraph::new(Line::from(spans)), area);
+        rows(frame, area, vec![Line::from(spans)]);
         None
     }
 
@@ -190,7 +175,7 @@ impl Place {
         if height == 0 {
             return;
         }
-        if let Some(said) = self.instead() {
+        if let Some(said) = self.instead(state) {
             let bad = self.error.is_some();
             let style = if bad { theme.bad } else { theme.dim };
             frame.render_widget(Paragraph::new(said).style(style).wrap(Wrap { trim: false }), body);
@@ -230,17 +215,25 @@ impl Place {
     }
 
     /// What is said in the place of rows.
-    fn instead(&self) -> Option<String> {
+    fn instead(&self, state: &State) -> Option<String> {
+        let key = |action| state.keymap.hint(action);
         if let Some(error) = &self.error {
-            return Some(format!("{} F5 tries again.", Safe::clean(&error.message)));
+            return Some(format!("{} {} tries again.", Safe::clean(&error.message), key(Action::Refresh)));
         }
         if self.pages.known() > 0 {
             return None;
         }
         Some(match (self.pages.total(), self.applied.trim().is_empty()) {
             _ if self.outdated && self.filter_error.is_none() => "Reading …".into(),
-            (Some(_), true) => "There are no agents here that you can see. n makes one.".into(),
-            (Some(_), false) => "No agent fits the filter. / changes it, Esc in it clears it.".into(),
+            (Some(_), true) => {
+                let may_author = state.me.as_ref().is_none_or(|me| me.may_author);
+                let more = if may_author { format!(" {} makes one.", key(Action::NewAgent)) } else { String::new() };
+                format!("There are no agents here that you can see.{more}")
+            }
+            (Some(_), false) => {
+                let (change, clear) = (key(Action::Filter), key(Action::LayerClose));
+                format!("No agent fits the filter. {change} changes it, {clear} in it clears it.")
+            }
             (None, _) => "Reading …".into(),
         })
     }

@@ -5,6 +5,7 @@ use super::dialog::time_left;
 use crate::action::Action;
 use crate::event::Ms;
 use crate::state::State;
+use crate::widgets::row;
 use contract::Micros;
 use contract::ops::approvals::{ApprovalStatus, ApprovalView};
 use ratatui::Frame;
@@ -101,12 +102,11 @@ impl Place {
             view.cursor = cursor.filter(|_| self.filtering);
         }
         if let Some(error) = below {
-            let line = error.truncate(foot.width.into()).to_string();
-            frame.render_widget(Paragraph::new(line).style(theme.bad), foot);
+            row(frame, foot, error.as_str(), theme.bad);
         }
         let columns = Columns::of(area.width.into(), self.show_all);
         let titles = columns.row(["what", "agent", "asked by", "status", "age", "left"]);
-        frame.render_widget(Paragraph::new(format!("  {titles}")).style(theme.dim), head);
+        row(frame, head, format!("  {titles}"), theme.dim);
         let lines = if usize::from(body.height) >= ROOM { LINES } else { 1 };
         let rows = (usize::from(body.height) / lines).max(1);
         self.rows.set(rows);
@@ -121,8 +121,8 @@ impl Place {
         let index = self.index(&shown);
         let first = index - index % rows;
         let mut drawn = Vec::new();
-        for (row, approval) in shown.iter().enumerate().skip(first).take(rows) {
-            let (mark, style) = if row == index { ("› ", theme.selected) } else { ("  ", theme.text) };
+        for (at, approval) in shown.iter().enumerate().skip(first).take(rows) {
+            let (mark, style) = if at == index { ("› ", theme.selected) } else { ("  ", theme.text) };
             let style = if approval.status == ApprovalStatus::Pending { style } else { style.patch(theme.dim) };
             drawn.push(Line::from(vec![Span::styled(mark, style), Span::styled(self.line(approval, &columns), style)]));
             if lines == LINES {

@@ -4,7 +4,7 @@
 pub mod dialog;
 mod list;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 pub use list::View;
 

@@ -13,7 +13,7 @@ use contract::turn::TurnStatus;
 use crossterm::event::MouseEventKind;
 
 /// Within this time the key that cleared the composer quits, in milliseconds.
-const QUIT_MS: Ms = 1_000;
+const QUIT_MS: Ms = 2_000;
 /// Rows of a turn of the wheel.
 const WHEEL: i64 = 3;
 
@@ -21,6 +21,9 @@ impl Place {
     /// Takes an action.
     pub fn act(&mut self, action: Action, input: &Input, ctx: &mut Ctx<'_>) {
         self.now = ctx.now;
+        if action != Action::ClearComposer {
+            self.cleared_at = None;
+        }
         match self.focus {
             Focus::Composer => self.act_composer(action, ctx),
             Focus::Transcript => self.act_transcript(action, ctx),
@@ -33,6 +36,7 @@ impl Place {
     /// Takes an input that means no action.
     pub fn input(&mut self, input: &Input, ctx: &mut Ctx<'_>) {
         self.now = ctx.now;
+        self.cleared_at = None;
         match (&input.what, self.focus) {
             (What::Mouse(mouse), Focus::Compare) => {
                 let action = match mouse.kind {
@@ -108,11 +112,12 @@ impl Place {
         self.keep(ctx);
         let key = ctx.keymap.hint(Action::ClearComposer);
         let back = ctx.keymap.hint(Action::HistoryBack);
-        ctx.tell(if was_empty {
+        let said = if was_empty {
             format!("{key} again quits.")
         } else {
             format!("Cleared; {back} brings it back, {key} again quits.")
-        });
+        };
+        ctx.tell_of_key(said, QUIT_MS);
     }
 
     fn stop_or_leave(&mut self, ctx: &mut Ctx<'_>) {

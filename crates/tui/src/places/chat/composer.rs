@@ -1,6 +1,7 @@
 //! The composer: several lines, what was sent before, and large pastes as placeholders that are put in when the text is sent.
 
 use crate::action::Action;
+use crate::words::count;
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ratatui::style::Style;
 use ratatui::text::Line;
@@ -103,11 +104,8 @@ impl Composer {
             self.area.insert_str(&text);
             return;
         }
-        let size = if lines > 20 {
-            format!("{} lines", thousands(lines))
-        } else {
-            format!("{} characters", thousands(characters))
-        };
+        let size =
+            if lines > 20 { count(lines, "line", "lines") } else { count(characters, "character", "characters") };
         let mut label = format!("[pasted {size}]");
         let mut number = 2;
         let written = self.area.lines().join("\n");
@@ -288,17 +286,4 @@ fn break_line(line: &str, cursor: Option<usize>, width: usize) -> (Vec<String>, 
         at = Some((rows.len() - 1, used));
     }
     (rows, at)
-}
-
-/// A number in groups of three digits.
-pub fn thousands(number: usize) -> String {
-    let digits = number.to_string();
-    let mut out = String::new();
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
 }

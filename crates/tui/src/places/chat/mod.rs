@@ -312,7 +312,8 @@ impl Place {
         if self.again.is_some_and(|(at, _)| at <= ctx.now) {
             self.follow_open(ctx);
         }
-        if !self.works() || self.port.get().still {
+        // While the server is away nobody knows whether anything works.
+        if !self.works() || self.port.get().still || !ctx.connected {
             return self.beat.take().is_some();
         }
         match self.beat {

@@ -1,11 +1,11 @@
 //! One item of the transcript as rows. Everything here was said by others, and is cleaned on its way.
 
 use super::call::{Call, CallState};
-use super::composer::thousands;
 use super::transcript::{End, Item, Kind};
 use crate::markdown::wrap::{Break, Piece, wrap, wrap_text};
 use crate::markdown::{finished, render, render_growing};
 use crate::theme::Theme;
+use crate::words::thousands;
 use contract::turn::TurnStatus;
 use ratatui::style::{Modifier, Style};
 use ratatui::text::{Line, Span};

@@ -2,6 +2,7 @@
 
 use crate::state::State;
 use crate::widgets::popup;
+use crate::words::{count, minute};
 use contract::StudioError;
 use contract::ops::test::TestSession;
 use ratatui::Frame;
@@ -56,9 +57,10 @@ impl Sessions {
                     let here = if current == Some(session.session.as_str()) { "›" } else { " " };
                     let version = format!("v{}{}", session.agent_version, if session.stale { " older" } else { "" });
                     // The day and the minute are enough to tell sessions apart.
-                    let last: String = session.last_at.to_rfc3339().replace('T', " ").chars().take(16).collect();
+                    let last = minute(session.last_at);
+                    let turns = count(usize::try_from(session.turns).unwrap_or(0), "turn", "turns");
                     let name = text::pad(&Safe::clean(&session.session), 22);
-                    let text = format!("{here} {name} {version:<11} {:>4} turns  {last}", session.turns);
+                    let text = format!("{here} {name} {version:<11} {turns:>10}  {last}");
                     let style = if index == self.selected { state.theme.selected } else { state.theme.text };
                     Line::styled(text::truncate(&text, width).into_owned(), style)
                 };

@@ -306,7 +306,8 @@ impl Place {
         let (worked, seq) = (self.works(), self.transcript.last_seq());
         self.transcript.watched(&what, ctx.now);
         // What was known already proves nothing about a stream that was taken up again.
-        if self.transcript.last_seq() != seq || matches!(what, Watched::Text { .. } | Watched::Reasoning { .. }) {
+        let new = self.transcript.last_seq() != seq;
+        if new || matches!(what, Watched::Text { .. } | Watched::Reasoning { .. }) {
             self.again = None;
         }
         match what {
@@ -317,7 +318,8 @@ impl Place {
                     self.interrupt(ctx);
                 }
             }
-            Watched::Event { entry } => {
+            // A log that is read once more, after a break, tells its end once more.
+            Watched::Event { entry } if new => {
                 if let TurnEvent::Ended { status, .. } = entry.event {
                     self.turn_over(status, on_screen, ctx);
                 }

@@ -358,7 +358,11 @@ impl Transcript {
                 self.drop_passing();
                 if more {
                     self.push(Kind::Note(format!(
-                        "The session is long: its {cut} earliest turn(s) were left out so that the rest fits the model."
+                        "The session is long: its {} left out so that the rest fits the model.",
+                        match *cut {
+                            1 => "earliest turn was".to_owned(),
+                            cut => format!("{cut} earliest turns were"),
+                        }
                     )));
                 }
             }

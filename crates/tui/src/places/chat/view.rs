@@ -9,6 +9,7 @@ use crate::action::Action;
 use crate::state::State;
 use crate::theme::ThemeName;
 use crate::view::View as Whole;
+use crate::widgets::{row, rows};
 use contract::turn::TurnStatus;
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Position, Rect};
@@ -167,8 +168,12 @@ impl Place {
             .render_widget(Paragraph::new("›").style(if focused { state.theme.accent } else { state.theme.dim }), sign);
         let field = Rect { x: composer.x + edge, width: composer.width - edge, ..composer };
         if self.composer.is_empty() && text.len() <= 1 && !focused {
-            let hint = format!("{} to write", state.keymap.hint(Action::ToComposer));
-            frame.render_widget(Paragraph::new(hint).style(state.theme.dim), field);
+            // From the other layers of the chat the key means something else.
+            let hint = match self.focus {
+                Focus::Transcript => format!("{} to write", state.keymap.hint(Action::ToComposer)),
+                _ => String::new(),
+            };
+            row(frame, field, hint, state.theme.dim);
         } else {
             frame.render_widget(Paragraph::new(text), field);
         }
@@ -199,7 +204,7 @@ impl Place {
             rest += &format!(" · version {version}");
         }
         spans.push(Span::styled(rest, theme.dim));
-        frame.render_widget(Paragraph::new(Line::from(spans)), area);
+        rows(frame, area, vec![Line::from(spans)]);
     }
 
     fn draw_transcript(&self, state: &State, view: &mut Whole, area: Rect, frame: &mut Frame<'_>) {
@@ -228,21 +233,21 @@ impl Place {
         let (mut item, mut line) = port.top;
         port.sight = (item, item);
         let query = self.search.query.as_str();
-        let mut rows = Vec::with_capacity(area.height.into());
-        while rows.len() < usize::from(area.height) && item < items.len() {
+        let mut drawn = Vec::with_capacity(area.height.into());
+        while drawn.len() < usize::from(area.height) && item < items.len() {
             let selected = self.selected == Some(item) && self.focus != Focus::Composer;
             let edge = if selected { Span::styled("▌ ", state.theme.accent) } else { Span::raw("  ") };
-            let left = usize::from(area.height) - rows.len();
+            let left = usize::from(area.height) - drawn.len();
             for row in own.rows(self, item, look).iter().skip(line).take(left) {
                 let mut marked = mark(row, query, &state.theme);
                 marked.spans.insert(0, edge.clone());
-                rows.push(marked);
+                drawn.push(marked);
             }
             port.sight.1 = item;
             (item, line) = (item + 1, 0);
         }
         self.port.set(port);
-        frame.render_widget(Paragraph::new(rows), area);
+        frame.render_widget(Paragraph::new(drawn), area);
     }
 
     /// What goes on, between transcript and composer. Answers where the cursor is when the search is typed here.
@@ -256,12 +261,15 @@ impl Place {
             let more = compare.below(state);
             let more = if more.is_empty() { more } else { more + " · " };
             let text = format!("{more}{close} closes, and stops what still runs there");
-            frame.render_widget(Line::styled(text::truncate(&text, area.width.into()).into_owned(), theme.dim), area);
+            row(frame, area, text, theme.dim);
             return None;
         }
         let mut spans = Vec::new();
         let mut say = |text: String, style| spans.push(Span::styled(format!("{text}  "), style));
-        if self.works() {
+        let away = state.connection.0 != client::Connection::Connected;
+        if away && self.is_busy() {
+            say("waiting for the server".into(), theme.warn);
+        } else if self.works() {
             let beat = BEATS[usize::try_from(self.now / super::BEAT_MS).unwrap_or(0) % BEATS.len()];
             let mark = if state.still { "···" } else { beat };
             let stop = state.keymap.hint(Action::Interrupt);
@@ -275,7 +283,7 @@ impl Place {
         } else if self.transcript.open_turn().is_some_and(|turn| turn.status == TurnStatus::Waiting) {
             say(format!("? waits for a person; {} opens it", state.keymap.hint(Action::GoApprovals)), theme.warn);
         }
-        if self.again.is_some_and(|(at, _)| at != u64::MAX) {
+        if !away && self.again.is_some_and(|(at, _)| at != u64::MAX) {
             say("the connection broke; it is taken up again soon".into(), theme.bad);
         }
         let port = self.port.get();
@@ -288,7 +296,7 @@ impl Place {
         if !self.search.query.is_empty() {
             say(Safe::clean(&self.search.count()).as_str().to_owned(), theme.accent);
         }
-        frame.render_widget(Paragraph::new(Line::from(spans)), area);
+        rows(frame, area, vec![Line::from(spans)]);
         None
     }
 

@@ -100,3 +100,24 @@ fn whoever_leaves_with_unsaved_text_is_told_where_it_is() {
     stage.keys("esc");
     assert!(!stage.shows("kept"), "nothing was typed");
 }
+
+#[test]
+fn a_draft_that_comes_back_says_so_and_can_be_dropped() {
+    let mut stage = at(Go::Agent(None));
+    stage.typed("desk");
+    stage.keys("esc n");
+    assert!(stage.shows("Your unsaved text for a new agent is back; Alt-x drops it."), "{:#?}", stage.screen());
+    stage.keys("alt-x");
+    assert!(stage.shows("Drop it?"), "{:#?}", stage.screen());
+    stage.keys("esc");
+    assert!(stage.shows("● name"));
+    stage.keys("alt-x enter");
+    let at = stage.effects.iter().position(|effect| matches!(effect, Effect::Send(_))).unwrap();
+    let Effect::Send(sent) = stage.effects.remove(at) else { unreachable!() };
+    stage.event(*sent);
+    assert!(!stage.shows("● name") && stage.shows("nothing changed"), "{:#?}", stage.screen());
+    assert!(matches!(
+        stage.effects.iter().rev().find(|effect| matches!(effect, Effect::KeepUnsaved { .. })),
+        Some(Effect::KeepUnsaved { text: None, .. })
+    ));
+}

@@ -85,6 +85,7 @@ fn go_to(stage: &mut Stage, go: Go, effects: &mut Vec<Effect>) {
         size: state.size,
         me: state.me.as_ref(),
         on_server: state.profile.is_server(),
+        connected: true,
         keymap: &state.keymap,
         effects,
         open: &mut open,
@@ -152,7 +153,7 @@ fn shows_the_agent_and_marks_what_changed() {
         { "provider": "gone", "available": false, "models": ["x"] },
     ]))))));
     assert!(stage.shows("desk · version 3 · tenant · owner ann"));
-    assert!(stage.shows("prompt about 2 tokens (estimate: characters / 4)"), "{:#?}", stage.screen());
+    assert!(stage.shows("prompt about 2 tokens (characters / 4)"), "{:#?}", stage.screen());
     stage.typed("!").keys("tab f4");
     assert!(stage.shows("anthropic:tiny") && !stage.shows("gone:x"));
     stage.keys("down enter tab tab ctrl-u tab").typed("100");

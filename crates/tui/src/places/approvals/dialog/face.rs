@@ -1,6 +1,6 @@
 //! How the dialog is drawn.
 
-use super::rows::{Ink, LABEL, Row, rows, wrap};
+use super::rows::{Ink, LABEL, Row, rows, wrap_words};
 use super::{Dialog, Focus, Mode, Shown};
 use crate::action::Action;
 use crate::keymap::Keymap;
@@ -42,7 +42,7 @@ impl Dialog {
             kept.key = key;
         }
         let total = kept.rows.len();
-        let notes = self.notes(theme, &state.keymap, inner_width.into(), total);
+        let notes = self.notes(theme, &state.keymap, inner_width.into());
         let most = if area.height >= 12 { NOTES } else { 1 };
         let note_rows = notes.len().min(most) as u16;
         let wanted = if self.mode == Mode::Edit { area.height } else { u16::try_from(total).unwrap_or(u16::MAX) };
@@ -142,7 +142,7 @@ impl Dialog {
             .map_or_else(|| Line::styled("Tab: controls", theme.dim), |control| Line::from(span(control)))
     }
 
-    fn notes(&self, theme: &Theme, keymap: &Keymap, width: usize, total: usize) -> Vec<(String, Style)> {
+    fn notes(&self, theme: &Theme, keymap: &Keymap, width: usize) -> Vec<(String, Style)> {
         let hint = |action| keymap.hint(action);
         let (text, style) = if let Some(over) = &self.over {
             let how = if !self.guard.looks_awake() {
@@ -162,12 +162,12 @@ impl Dialog {
         } else if let Some(note) = &self.note {
             (note.to_string(), theme.warn)
         } else {
-            (self.hint(&hint, total), theme.dim)
+            (self.hint(&hint), theme.dim)
         };
-        wrap(&Safe::clean(&text), width.max(1), 0).into_iter().map(|row| (row, style)).collect()
+        wrap_words(&Safe::clean(&text), width.max(1), 0).into_iter().map(|row| (row, style)).collect()
     }
 
-    fn hint(&self, hint: &dyn Fn(Action) -> String, total: usize) -> String {
+    fn hint(&self, hint: &dyn Fn(Action) -> String) -> String {
         match self.mode {
             Mode::Reason => {
                 let (enter, back) = (hint(Action::LayerEnter), hint(Action::LayerClose));
@@ -179,8 +179,7 @@ impl Dialog {
                 format!("{} takes the changes, {} goes back.{why}", hint(Action::Save), hint(Action::Back))
             }
             Mode::Look if !self.seen_end => {
-                let below = total.saturating_sub(self.seen_to);
-                format!("Approve is asleep: scroll to the end first ({}, {below} more).", hint(Action::DialogDown))
+                format!("Approve is asleep: scroll to the end first ({}).", hint(Action::DialogDown))
             }
             Mode::Look => match self.focus {
                 Focus::Text => {

@@ -61,9 +61,9 @@ impl Dialog {
         self.guard.rearm();
         self.focus = Focus::Text;
         self.say(if self.edited.is_some() {
-            "The arguments as you changed them before are back; nothing is approved by that."
+            "Your changed arguments are back; approve them like any others."
         } else {
-            "What you typed into the arguments before is back in the editor."
+            "What you typed into the arguments is back in the editor."
         });
     }
 
@@ -138,7 +138,7 @@ mod tests {
         assert!(text.is_some());
         let mut stage = open(approval("1"), text.clone());
         assert!(
-            stage.shows("order_id: 7 → 8") && stage.shows("as you changed them before are back"),
+            stage.shows("order_id: 7 → 8") && stage.shows("Your changed arguments are back"),
             "{:#?}",
             stage.screen()
         );

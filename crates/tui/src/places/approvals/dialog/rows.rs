@@ -37,13 +37,41 @@ pub struct Row {
 
 /// A time to the minute, for people.
 pub fn minute(at: Micros) -> String {
-    format!("{} UTC", at.to_rfc3339().get(..16).unwrap_or_default().replace('T', " "))
+    format!("{} UTC", crate::words::minute(at))
+}
+
+/// Breaks a sentence as [`wrap`] does, behind a blank where there is one. The blank stays.
+pub fn wrap_words(line: &str, width: usize, hang: usize) -> Vec<String> {
+    let mut pieces = Vec::new();
+    let mut rest = line.to_owned();
+    loop {
+        let (piece, left) = {
+            let mut broken = wrap(&rest, width, hang).into_iter();
+            let piece = broken.next().unwrap_or_default();
+            if broken.next().is_none() {
+                pieces.push(piece);
+                return pieces;
+            }
+            // Not behind the blanks at the beginning, nor behind the name of a fact.
+            let blank =
+                piece.rfind(' ').map(|at| at + 1).filter(|at| piece[..*at].trim_end().len() > hang_of(width, hang));
+            let end = blank.unwrap_or(piece.len());
+            (piece[..end].to_owned(), rest[end..].to_owned())
+        };
+        pieces.push(piece);
+        rest = format!("{}{left}", " ".repeat(hang_of(width, hang)));
+    }
+}
+
+/// Blanks at the beginning of a row that goes on, where there is room for them.
+fn hang_of(width: usize, hang: usize) -> usize {
+    if hang < width / 2 { hang } else { 0 }
 }
 
 /// Breaks one line into pieces of at most `width` columns; all but the first begin with `hang` blanks. Breaks after a written
 /// line end (`\n` in a JSON text), so that long texts read as lines.
 pub fn wrap(line: &str, width: usize, hang: usize) -> Vec<String> {
-    let hang = if hang < width / 2 { hang } else { 0 };
+    let hang = hang_of(width, hang);
     let mut pieces = Vec::new();
     let (mut piece, mut used) = (String::new(), 0);
     for grapheme in text::graphemes(line) {
@@ -78,7 +106,8 @@ impl Rows {
 
     fn fact(&mut self, label: &str, value: &str) {
         let ink = if label == "tool" { Ink::Tool } else { Ink::Fact };
-        self.push(ink, &format!("{label:<LABEL$}{}", Safe::clean(value)), LABEL);
+        let line = format!("{label:<LABEL$}{}", Safe::clean(value));
+        self.rows.extend(wrap_words(&line, self.width, LABEL).into_iter().map(|text| Row { ink, text }));
     }
 
     fn gap(&mut self, heading: &str) {
@@ -175,9 +204,9 @@ pub fn rows(view: &ApprovalView, edited: Option<&Value>, width: usize) -> Vec<Ro
     }
     rows.push(Ink::Dim, "", 0);
     rows.fact("source", &format!("{} · {}", view.source, view.slug));
-    rows.fact("tenant", view.tenant.as_deref().unwrap_or("none"));
     rows.fact("agent", &format!("{}, version {}, on {}", view.agent, view.agent_version, view.model));
-    rows.fact("asked by", &format!("{} in session {}", view.requested_by, view.session));
+    let tenant = view.tenant.as_deref().map_or_else(|| "no tenant".to_owned(), |tenant| format!("tenant {tenant}"));
+    rows.fact("asked by", &format!("{}, {tenant}, in session {}", view.requested_by, view.session));
     rows.fact("rule", &view.rule);
     rows.fact("times", &format!("asked {}, expires {}", minute(view.created_at), minute(view.expires_at)));
     if let Some(by) = &view.decided_by {
@@ -191,7 +220,20 @@ pub fn rows(view: &ApprovalView, edited: Option<&Value>, width: usize) -> Vec<Ro
 
 #[cfg(test)]
 mod tests {
-    use super::wrap;
+    use super::{wrap, wrap_words};
+
+    #[test]
+    fn sentences_break_between_words_and_lose_nothing() {
+        assert_eq!(wrap_words("rule one two three", 13, 5), ["rule one two ", "     three"]);
+        assert_eq!(wrap_words("rule abcdefghijkl", 13, 5), ["rule abcdefgh", "     ijkl"]);
+        assert_eq!(wrap_words("abcdefgh", 4, 0), ["abcd", "efgh"]);
+        assert_eq!(wrap_words("a  b", 2, 0), ["a ", " b"]);
+        for width in 1..20 {
+            let text = "日本 语 words, and  more";
+            let whole: String = wrap_words(text, width, 0).concat();
+            assert_eq!(whole, text, "{width}");
+        }
+    }
 
     #[test]
     fn breaks_and_never_cuts() {

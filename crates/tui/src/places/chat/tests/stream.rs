@@ -1,4 +1,5 @@
 use super::*;
+use crate::event::Event;
 use contract::Code;
 
 #[test]
@@ -256,4 +257,32 @@ fn a_server_that_keeps_no_transcripts_says_so_whole_and_answers() {
     assert!(stage.shows("queued: hello"), "{:#?}", stage.screen());
     loaded(&mut stage, Err(lacking()));
     assert!(stage.shows("» hello") && !stage.shows("queued: "), "{:#?}", stage.screen());
+}
+
+#[test]
+fn while_the_server_is_away_nobody_counts_and_the_end_is_told_once() {
+    use client::Connection;
+    let mut stage = chat(80, 24);
+    stage.typed("q").keys("enter");
+    turn(&mut stage, "t1");
+    assert!(stage.shows("working"));
+    let at = stage.now;
+    stage.event(Event::Connection { at, connection: Connection::Offline });
+    watch_ended(&mut stage);
+    assert!(stage.shows("waiting for the server") && !stage.shows("working"), "{:#?}", stage.screen());
+    assert!(!stage.shows("the connection broke"), "one line says it");
+    let screen = stage.screen();
+    stage.wait(900);
+    assert_eq!(screen, stage.screen(), "nothing is counted");
+    let at = stage.now;
+    stage.event(Event::Connection { at, connection: Connection::Connected });
+    stage.wait(2_000);
+    assert!(stage.shows("working"), "{:#?}", stage.screen());
+    stage.keys("alt-1");
+    let entries = log(vec![started("q"), asked(), said("a"), ended(TurnStatus::Done, "a")]);
+    happen(&mut stage, &entries, 1);
+    assert_eq!(count(&stage, "the turn is over"), 1);
+    stage.state.toasts.clear();
+    happen(&mut stage, &entries, 1);
+    assert_eq!(count(&stage, "the turn is over"), 0, "a log that is read again tells nothing new");
 }
