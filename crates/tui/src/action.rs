@@ -107,6 +107,8 @@ pub enum Need {
     Said,
     /// A question that can be asked again.
     Question,
+    /// A question with its answer.
+    Answered,
     /// An answer that can be copied.
     Answer,
     /// A code block.
@@ -348,7 +350,7 @@ actions! {
     Export = "export" Chat ["x"] "export" "Write the transcript to files, as Markdown and as JSON." if Said;
     Sessions = "sessions" Chat ["s"] "sessions" "Show the sessions with this agent.";
     AskAgain = "ask-again" Chat ["a"] "ask again" "Ask the selected question once more; without a selection the last one." if Question;
-    Compare = "compare" Chat ["c"] "compare" "Ask another model the same, in a session of its own, and show both answers." if Question;
+    Compare = "compare" Chat ["c"] "compare" "Ask another model the same, in a session of its own, and show both answers." if Answered;
     MoveOn = "move-on" Chat ["m"] "move on" "End the session and begin one on the agent's current version." if Session;
     CallRan = "call-ran" Chat ["shift-r"] "" "Say that a call whose outcome is unknown has run." if Unknown;
     CallNotRun = "call-not-run" Chat ["shift-d"] "" "Say that a call whose outcome is unknown has not run." if Unknown;

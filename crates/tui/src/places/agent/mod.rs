@@ -248,8 +248,12 @@ impl Place {
                 Subject::Agent(name) => format!("for '{name}'"),
                 _ => "for a new agent".to_owned(),
             };
-            let key = ctx.keymap.hint(Action::ForgetKept);
-            return ctx.tell(format!("Your unsaved text {whose} is back; {key} drops it."));
+            // While older text is offered, the key is for that one.
+            let drop = match &self.offer {
+                Some(_) => String::new(),
+                None => format!("; {} drops it", ctx.keymap.hint(Action::ForgetKept)),
+            };
+            return ctx.tell(format!("Your unsaved text {whose} is back{drop}."));
         }
         if self.subject == subject && self.saving {
             return;

@@ -137,6 +137,13 @@ impl Place {
         Some((at, items[at].text().into_owned()))
     }
 
+    /// Whether the turn of an item is still open.
+    pub(super) fn is_unanswered(&self, item: usize) -> bool {
+        let items = self.transcript.items();
+        let last = items.last().map(|last| last.turn);
+        self.transcript.open_turn().is_some() && items.get(item).map(|item| item.turn) == last
+    }
+
     /// Asks with which model to compare.
     pub(super) fn choose_comparison(&mut self, ctx: &mut Ctx<'_>) {
         if self.compare.is_some() {
@@ -145,8 +152,7 @@ impl Place {
             return;
         }
         let Some((item, _)) = self.question() else { return ctx.complain("Nothing was asked yet.") };
-        let turn = self.transcript.items()[item].turn;
-        if self.transcript.open_turn().is_some() && self.transcript.items().last().is_some_and(|i| i.turn == turn) {
+        if self.is_unanswered(item) {
             return ctx.complain("Its answer is not there yet; compare when it is.");
         }
         let opening = self.opening;

@@ -233,6 +233,7 @@ impl Place {
             Need::Words | Need::Editable => !self.composer.is_empty(),
             Need::Said => !self.transcript.items().is_empty(),
             Need::Question => self.question().is_some(),
+            Need::Answered => self.question().is_some_and(|(item, _)| !self.is_unanswered(item)),
             Need::Answer => self.copyable().is_some(),
             Need::Code => self.with_code().is_some(),
             Need::Folded => self.target(Item::folds).is_some(),
