@@ -77,7 +77,7 @@ fn the_documentation_shows_what_the_program_shows() {
         .key("space")
         .see("You work at the order desk");
     stale.extend(picture(&screen, "agents", "The agents of the demo world, with the detail of one", &DARK));
-    screen.key("space").not("You work at the order desk").key("c").see("Enter send").see("session");
+    screen.key("space").not("You work at the order desk").key("c").see("Tab transcript").see("session");
     still(screen.say("what's up with order 1020?").see("total").see("version 1").not("working"));
     stale.extend(picture(&screen, "chat", "A conversation in which the model called a tool", &DARK));
     still(screen.say("cancel order 1007").dialog());

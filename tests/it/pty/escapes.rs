@@ -133,7 +133,7 @@ fn no_words_of_a_conversation_control_the_terminal() {
     // As what a person writes, the answer of a model, and the answer of a tool.
     screen.paste(&format!("say {evil}")).see("› say A").key("enter").see("total");
     screen.paste("call desk_get_order {\"order_id\":1003}").see("› call").key("enter").see("desk_get_order ✓");
-    screen.see("customer").key("tab").see("Tab write").key("enter").pause(200).key("tab").see("Enter send");
+    screen.see("customer").key("tab").see("Tab write").key("enter").pause(200).key("tab").see("Tab transcript");
     // As an argument of a call, in its preview, in the form for it, and as the reason of a rejection.
     let call = json!({ "order_id": 1007, "reason": evil });
     screen.paste(&format!("call desk_cancel_order {call}")).see("› call desk").key("enter").dialog();

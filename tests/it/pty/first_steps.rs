@@ -15,7 +15,7 @@ fn the_demo_is_one_key_away() {
         .see("No model was found")
         .key("d")
         .see("The demo world is made")
-        .see("Enter send");
+        .see("Tab transcript");
     screen.say("show open orders").see("desk_list_orders").see("· tokens");
     screen.key("ctrl-q");
     assert!(screen.ends().success());
@@ -32,7 +32,7 @@ fn a_model_on_this_machine_is_found_and_talked_to() {
     std::fs::write(home.join("config.toml"), settings).unwrap();
     let mut screen = Screen::open(&home, 80, 24);
     screen.see("A workbench for LLM agents").see("lab:fake-model").see(&format!("lab at {}", fake.address()));
-    screen.key("enter").see("The agent lab-fake-model is made.").see("Enter send");
+    screen.key("enter").see("The agent lab-fake-model is made.").see("Tab transcript");
     screen.say("good morning").see("You said: good morning").see("· total");
     until("the request", || !fake.requests().is_empty());
     let last = fake.last_request();

@@ -119,7 +119,7 @@ fn album(theme: &str, cols: u16, rows: u16, wrong: &mut String) {
     album.take(&mut screen, "conflict");
     screen.key("ctrl-r").see("✓ theirs").key("ctrl-s").see("nothing changed").key("esc").see("NAME ↑").pause(120);
     // What fails, and what waits for a person.
-    screen.key("c").see("Enter send").say("rate limit").see("too many requests").not("Nothing was changed");
+    screen.key("c").see("Tab transcript").say("rate limit").see("too many requests").not("Nothing was changed");
     assert_eq!(ink(&mut screen, "! The model"), bad);
     album.take(&mut screen, "chat-failed");
     screen.key("esc").see("NAME ↑").pause(120).chat("orders-desk").say("cancel order 1003").dialog();
@@ -141,7 +141,7 @@ fn album(theme: &str, cols: u16, rows: u16, wrong: &mut String) {
     album.take(&mut screen, "audit-refused");
     screen.key("alt-6").see("›Settings").see("theme");
     album.take(&mut screen, "settings");
-    screen.key("alt-5").see("›Log").see("1 lines, following").see("bench begins");
+    screen.key("alt-5").see("›Log").see("1 line, following").see("workbench");
     album.take(&mut screen, "log");
     drop(screen);
     let mut screen = Opening::new(&home, cols, rows).env("ASTUDIO_AS", "ada@demo").open();

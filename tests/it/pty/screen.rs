@@ -364,7 +364,7 @@ impl Screen {
     #[track_caller]
     pub fn chat(&mut self, agent: &str) -> &mut Self {
         self.see("NAME").key("/").see("Esc close").type_text(agent).see(&format!("›{agent}")).key("enter").key("c");
-        self.see("Enter send").see("session")
+        self.see("Tab transcript").see("session")
     }
 
     /// Says something in the chat.

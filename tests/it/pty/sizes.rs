@@ -56,7 +56,7 @@ fn a_thousand_sizes_leave_each_line_once() {
     // While an answer streams in.
     screen.chat("slow-teller").say("tell me a story").see("lighthouse");
     storm(&mut screen, count / 2, &mut dice);
-    screen.resize(100, 50).see("this one ends here.").see("· tokens").see("Enter send").see("· version 1");
+    screen.resize(100, 50).see("this one ends here.").see("· tokens").see("Tab transcript").see("· version 1");
     is_fresh(&mut screen, &name);
     let shown = screen.screen();
     let mut times = BTreeMap::new();
@@ -71,7 +71,7 @@ fn a_thousand_sizes_leave_each_line_once() {
 
     // In a question, a list and a form, with nothing but the size changing.
     screen.key("esc").see("NAME ↑").key("/ ctrl-u").type_text("orders").see("›orders-desk").key("enter c");
-    screen.see("Enter send").say("cancel order 1003").dialog();
+    screen.see("Tab transcript").say("cancel order 1003").dialog();
     storm(&mut screen, count / 4, &mut dice);
     screen.resize(100, 30).dialog().see("order_id: 1003");
     screen.until("one question", |screen| screen.contents().matches("Approve this call?").count() == 1);

@@ -3,6 +3,7 @@
 use crate::action::{Action, Context, Need};
 use crate::effect::Effect;
 use crate::event::{Event, Input};
+use crate::markdown::wrap::{Break, wrap_text};
 use crate::places;
 use crate::state::{Ctx, State};
 use crate::widgets::{Line as LineInput, filter_input, list_move, row};
@@ -181,8 +182,8 @@ impl Place {
             } else {
                 theme.text
             };
-            let pieces = wrapped(&Safe::clean(&short_time(line)), list.width as usize);
-            pieces.into_iter().map(|piece| Line::styled(piece, style)).collect::<Vec<_>>()
+            let pieces = wrap_text(&Safe::clean(&short_time(line)), list.width.into(), style, Break::Words);
+            pieces.into_iter().map(Line::from).collect::<Vec<_>>()
         };
         let mut lines: VecDeque<Line<'_>> = VecDeque::new();
         for line in passing[..end].iter().rev() {
@@ -213,24 +214,6 @@ fn short_time(line: &str) -> Cow<'_, str> {
         && time.bytes().zip(pattern.bytes()).all(|(c, p)| if p == b'0' { c.is_ascii_digit() } else { c == p })
         && time[pattern.len()..].bytes().all(|c| c == b'.' || c.is_ascii_digit());
     if fits { format!("{}{rest}", time[..pattern.len()].replace('T', " ")).into() } else { line.into() }
-}
-
-/// The text in pieces of at most this many columns.
-fn wrapped(text: &str, columns: usize) -> Vec<String> {
-    let mut pieces = vec![String::new()];
-    let mut width = 0;
-    for grapheme in text::graphemes(text) {
-        let wide = text::width(grapheme);
-        if width + wide > columns && width > 0 {
-            pieces.push(String::new());
-            width = 0;
-        }
-        width += wide;
-        if let Some(piece) = pieces.last_mut() {
-            piece.push_str(grapheme);
-        }
-    }
-    pieces
 }
 
 #[cfg(test)]
@@ -308,8 +291,6 @@ mod tests {
         let long = format!("{}-the-end", "日本".repeat(60));
         stage.event(Event::Place(places::Msg::Log(Msg::Lines { from: 100, lines: vec![long], next: 101 })));
         assert!(stage.shows("-the-end") && stage.shows("line-99"), "{:#?}", stage.screen());
-        assert_eq!(wrapped("", 5), [""]);
-        assert_eq!(wrapped("abc", 0), ["a", "b", "c"]);
     }
 
     #[test]
