@@ -8,6 +8,7 @@
 pub mod action;
 mod backend;
 mod clipboard;
+mod ctx;
 pub mod docs;
 pub mod draw;
 pub mod effect;

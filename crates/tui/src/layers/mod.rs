@@ -44,6 +44,10 @@ pub enum Layer {
 
 /// A message for a layer.
 #[derive(Debug)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "there are few at a time, and an event is as large by the messages of places"
+)]
 pub enum Msg {
     /// For the dialog of an approval.
     Dialog(dialog::Msg),
