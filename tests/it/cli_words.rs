@@ -40,7 +40,12 @@ fn a_reset_says_what_it_did_in_its_order() {
 fn the_tokens_of_the_demo_are_shown_once_also_when_the_workbench_made_it() {
     let cli = Cli::new();
     let mut screen = cli.screen(80, 24);
-    screen.see("A workbench for LLM agents").key("d").see("The demo world is made").see("Nothing was said yet.").key("ctrl-q");
+    screen
+        .see("A workbench for LLM agents")
+        .key("d")
+        .see("The demo world is made")
+        .see("Nothing was said yet.")
+        .key("ctrl-q");
     assert!(screen.ends().success());
     let first = words(&cli.run(&["demo", "--no-open"]));
     assert!(first.0.contains("shown once:") && first.0.contains("  ben   tsf_"), "{first:?}");
