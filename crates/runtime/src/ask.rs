@@ -16,6 +16,9 @@ use store::repo::sessions::{self, SessionRow};
 use store::repo::turns::{self, TurnRow};
 use store::{StoreError, Tx};
 
+/// How often an ask looks for another session when the one it found has ended meanwhile.
+const BEGIN_TRIES: u32 = 5;
+
 /// What is asked, by whom.
 #[derive(Clone)]
 #[allow(missing_docs)]
@@ -62,7 +65,17 @@ impl Runtime {
     /// Begins a turn. With `call`, the model is not asked first: the turn starts with this call, as if it had been wanted
     /// just now.
     pub(crate) async fn begin(&self, ask: Ask, call: Option<PlannedCall>) -> Result<Begun, StudioError> {
-        let found = self.find(&ask).await?;
+        for _ in 0..BEGIN_TRIES {
+            if let Some(begun) = self.try_begin(&ask, call.clone()).await? {
+                return Ok(begun);
+            }
+        }
+        Err(StudioError::new(Code::TurnOpen, 409, "The session ends at this moment. Ask again."))
+    }
+
+    /// None when the session ended between the look at it and the beginning.
+    async fn try_begin(&self, ask: &Ask, call: Option<PlannedCall>) -> Result<Option<Begun>, StudioError> {
+        let found = self.find(ask).await?;
         let (session, version) = (found.session, found.version);
         let llm = ask.model.as_ref().or(session.model.as_ref()).or(version.llm.as_ref()).ok_or_else(|| {
             StudioError::new(
@@ -133,9 +146,11 @@ impl Runtime {
         let row = turn.clone();
         let written = self
             .store
-            .write(move |tx| -> Result<i64, StoreError> {
+            .write(move |tx| -> Result<Option<i64>, StoreError> {
                 if is_new {
                     sessions::insert(tx, &session)?;
+                } else if sessions::get(tx, &session.id)?.is_none_or(|now| now.ended_at.is_some()) {
+                    return Ok(None);
                 }
                 sessions::touch(tx, &session.id, now, override_model.as_deref())?;
                 let n = turns::last_of_session(tx, &session.id)?.map_or(1, |last| last.n + 1);
@@ -143,14 +158,16 @@ impl Runtime {
                 let is_late = n != row.n && matches!(events.last(), Some(TurnEvent::ModelAsked { .. }));
                 let events = &events[..events.len() - usize::from(is_late)];
                 turns::begin(tx, &TurnRow { n, ..row.clone() }, events)?;
-                Ok(n)
+                Ok(Some(n))
             })
             .await;
         match written {
-            Ok(n) => {
+            Ok(None) => Ok(None),
+            Ok(Some(n)) => {
                 let earlier = earlier.filter(|_| n == turn.n);
                 turn.n = n;
-                Ok(Begun { turn: turn.id.clone(), session: session_name, fresh: Fresh { lease, row: turn, earlier } })
+                let fresh = Fresh { lease, row: turn, earlier };
+                Ok(Some(Begun { turn: fresh.row.id.clone(), session: session_name, fresh }))
             }
             Err(StoreError::Unique) => Err(turn_open(&session_name, &[])),
             Err(error) => Err(crate::store_refusal(error)),

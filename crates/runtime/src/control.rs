@@ -177,18 +177,28 @@ impl Runtime {
     /// Of the store.
     pub async fn end_session(&self, partition: &Partition, session_id: &str, by: &str) -> Result<bool, StudioError> {
         let id = session_id.to_owned();
-        let open = self
+        let user = by.to_owned();
+        // In one transaction: no ask begins a turn in between, and nothing that was asked is left to be approved.
+        let (ended, open) = self
             .store
-            .read(move |tx| turns::last_of_session(tx, &id))
+            .write(move |tx| -> Result<_, store::StoreError> {
+                let now = Micros::now();
+                let ended = sessions::end(tx, &id, now)?;
+                let open = turns::last_of_session(tx, &id)?.filter(|turn| !turn.status.is_over());
+                if let Some(turn) = &open
+                    && turns::ask_to_stop(tx, &turn.id, &user)?
+                {
+                    end_open(tx, now, &turn.id, None, &user, "The turn was stopped.")?;
+                }
+                Ok((ended, open))
+            })
             .await
-            .map_err(store_refusal)?
-            .filter(|turn| !turn.status.is_over());
+            .map_err(store_refusal)?;
         if let Some(turn) = open {
             self.interrupt(partition, &turn.id, by, nobody()).await?;
         }
         self.instances.retire(&format!("session:{session_id}"));
-        let id = session_id.to_owned();
-        self.store.write(move |tx| sessions::end(tx, &id, Micros::now())).await.map_err(store_refusal)
+        Ok(ended)
     }
 
     /// Asks again for the call of an approval that ended unanswered: a new turn of the same session begins with that call.

@@ -5,6 +5,7 @@
 //! entry of the turn's log carries the entry's place as id.
 
 use contract::chat::{Block, Usage};
+use contract::ids;
 use contract::turn::{LoggedEvent, TurnEvent, TurnStatus, Watched};
 use contract::wire::WireEvent;
 use serde_json::{Value, json};
@@ -21,9 +22,11 @@ enum Open {
 pub struct AgUi {
     turn: String,
     session: String,
-    /// The newest place of the log that was seen. Names of messages hang on it, so that a stream that is continued gives
-    /// none a second time.
+    /// The newest place of the log that was seen. Names of messages hang on it.
     seq: i64,
+    /// Part of the names of messages of a stream that is continued. The client may have the beginning of an answer under the
+    /// name that the first stream gave it; the answer comes again, whole, and must not be appended to that.
+    again: String,
     /// Counts messages since then.
     messages: u32,
     open: Open,
@@ -35,12 +38,15 @@ pub struct AgUi {
 }
 
 impl AgUi {
-    /// From this place of the log on; 0 = the beginning.
-    pub fn after(seq: i64) -> Self {
+    /// From the beginning, or for a stream that is continued from this place of the log on.
+    pub fn new(after: Option<i64>) -> Self {
+        let again = after.map(|_| format!("{}.", ids::record_id())).unwrap_or_default();
+        let seq = after.unwrap_or(0);
         Self {
             turn: String::new(),
             session: String::new(),
             seq,
+            again,
             messages: 0,
             open: Open::Nothing,
             sent: Default::default(),
@@ -257,7 +263,7 @@ impl AgUi {
     }
 
     fn message_id(&self) -> String {
-        format!("{}:m{}.{}", self.turn, self.seq, self.messages)
+        format!("{}:m{}.{}{}", self.turn, self.seq, self.again, self.messages)
     }
 
     fn call_id(&self, ordinal: u32) -> String {
@@ -301,7 +307,7 @@ mod tests {
     }
 
     fn begin() -> AgUi {
-        let mut agui = AgUi::after(0);
+        let mut agui = AgUi::new(None);
         let first = agui.events(Watched::Turn { turn: "t".into(), session: "s".into() });
         assert_eq!(first[0].data["type"], "RUN_STARTED");
         agui
@@ -414,12 +420,14 @@ mod tests {
         first.extend(whole.events(replied(2, "one", vec![])));
         let mut rest = whole.events(asked(3));
         rest.extend(whole.events(replied(4, "two", vec![])));
-        let mut continued = AgUi::after(2);
+        let mut continued = AgUi::new(Some(2));
         continued.events(Watched::Turn { turn: "t".into(), session: "s".into() });
         let mut again = continued.events(asked(3));
         again.extend(continued.events(replied(4, "two", vec![])));
-        assert_eq!(named(&again), named(&rest));
-        assert!(named(&first).iter().all(|name| !named(&again).contains(name)), "{first:?} {again:?}");
+        assert_eq!(named(&again).len(), named(&rest).len());
+        for known in named(&first).iter().chain(&named(&rest)) {
+            assert!(!named(&again).contains(known), "{known}: {again:?}");
+        }
         let end = continued.events(logged(5, TurnEvent::Ended { status: TurnStatus::Done, text: "x".into() }));
         assert_eq!(end[0].data.get("usage"), None, "the sum of a part is no sum");
     }

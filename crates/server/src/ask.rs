@@ -27,7 +27,7 @@ pub async fn stream(
 ) -> Result<Response> {
     let ends = shared.ends(headers.clone(), caller.clone(), &meta::<AskStream>());
     let (Events(seen), after) = match sse::last_event_id(headers) {
-        None => (shared.engine.call::<AskStream>(caller, request).await?, 0),
+        None => (shared.engine.call::<AskStream>(caller, request).await?, None),
         Some(id) => {
             let wrong = || StudioError::invalid_request("'Last-Event-ID' must be the id of an event of such a stream.");
             let (turn, after) = read_id(id).ok_or_else(wrong)?;
@@ -37,12 +37,12 @@ pub async fn stream(
                 return Err(StudioError::not_found("Turn", turn));
             }
             let request = WireRequest { query: vec![("after".into(), after.to_string())], ..of_turn };
-            (shared.engine.call::<TurnEvents>(caller, request).await?, after)
+            (shared.engine.call::<TurnEvents>(caller, request).await?, Some(after))
         }
     };
     // However it ends, the run is closed.
     let seen = seen.take_until(Box::pin(ends)).boxed();
-    let events = stream::unfold((seen, AgUi::after(after), false), |(mut seen, mut agui, over)| async move {
+    let events = stream::unfold((seen, AgUi::new(after), false), |(mut seen, mut agui, over)| async move {
         if over {
             return None;
         }

@@ -106,6 +106,48 @@ fn a_deferred_ask_is_answered_at_once_and_read_later() {
     assert_eq!(web.get(&format!("/turns/{turn}"), &ben).ok(200)["status"], "waiting");
 }
 
+/// Whoever comes second of an ask and an end: either the turn is stopped with its session, or it is in a session that lives.
+#[test]
+fn no_turn_stays_open_in_a_session_that_has_ended() {
+    let desk = Desk::new();
+    let web = Web::start(&desk, &[]);
+    let ben = token(&desk, "ben", &[]);
+    for round in 0..20 {
+        let session = format!("r{round}");
+        web.post(ASK, &ben, &json!({ "query": "what's up with order 1020?", "session": session })).ok(200);
+        let end = web.request(Method::DELETE, &format!("/agents/orders-desk/test?session={session}"), &ben);
+        let ask = web.request(Method::POST, ASK, &ben).header("prefer", "respond-async");
+        let ask = ask.json(&json!({ "query": "cancel order 1007", "session": session }));
+        let later = std::time::Duration::from_micros(150 * round);
+        let (ended, asked) = web.runtime.block_on(async {
+            let end = async {
+                tokio::time::sleep(later).await;
+                end.send().await
+            };
+            tokio::join!(end, ask.send())
+        });
+        assert_eq!(ended.unwrap().status(), 200);
+        let asked: Value = web.runtime.block_on(async { asked.unwrap().json().await.unwrap() });
+        let Some(turn) = asked["turn"].as_str() else { continue };
+        let mut status = Value::Null;
+        until("the turn to rest", || {
+            status = web.get(&format!("/turns/{turn}"), &ben).ok(200)["status"].clone();
+            status != "running"
+        });
+        if status == "waiting" {
+            // Ended anew, it was alive; and what waited in it is stopped.
+            let path = format!("/agents/orders-desk/test?session={session}");
+            let again = web.send(web.request(Method::DELETE, &path, &ben)).ok(200);
+            assert!(text(&again["message"]).contains("has ended"), "{session}: {again}");
+            assert_eq!(web.get(&format!("/turns/{turn}"), &ben).ok(200)["status"], "interrupted");
+        } else {
+            assert_eq!(status, "interrupted");
+        }
+    }
+    let pending = web.get("/approvals?status=pending", &ben).ok(200);
+    assert_eq!(pending["count"], 0, "{pending}");
+}
+
 #[test]
 fn the_answer_channel_of_the_original_takes_the_askers_word_only() {
     let desk = Desk::new();

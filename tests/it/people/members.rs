@@ -24,6 +24,7 @@ everywhere! {
     users_are_created_as_viewers_and_changed_with_care,
     a_tenant_keeps_an_active_administrator,
     the_platforms_administrator_is_not_shut_out,
+    two_administrators_of_the_platform_do_not_shut_each_other_out,
 }
 
 #[tokio::test]
@@ -233,9 +234,30 @@ async fn the_platforms_administrator_is_not_shut_out(place: Where) {
     delete("ana@acme").await.refused(403, "access_denied");
     delete("root@acme").await.refused(409, "delete_refused");
     assert_eq!(put("root@acme", "Builder").await.ok()["role"], "Builder");
-    // With another who administers the platform, one may go.
+    // One who cannot sign in is no help; with another who can, one may go.
+    town.sql("update users set platform_admin = 1 where id = 'nt'").await;
+    delete("root@acme").await.refused(409, "delete_refused");
     town.sql("update users set platform_admin = 1 where id = 'bo'").await;
     delete("bo@acme").await.ok();
+    let own = async |who: &str| town.call::<DeleteMember>(who, &[("user", "bo")], NOTHING).await;
+    own("bo@acme").await.ok();
+    own("bo@globex").await.refused(409, "delete_refused");
+}
+
+async fn two_administrators_of_the_platform_do_not_shut_each_other_out(place: Where) {
+    let town = Town::on(place).await;
+    town.sql("update users set platform_admin = 1 where id = 'gus'").await;
+    let off = |who: &'static str, tenant: &'static str| {
+        let body = json!({ "active": false });
+        async { town.call::<PatchTenant>(who, &[("id", tenant)], body).await.status }
+    };
+    let both = tokio::join!(off("root@acme", "globex"), off("gus@globex", "acme"));
+    assert_eq!([both.0, both.1].iter().filter(|status| **status == 200).count(), 1, "{both:?}");
+    let mut inside = Vec::new();
+    for who in ["root@acme", "gus@globex"] {
+        inside.push(town.call::<GetMe>(who, &[], NOTHING).await.status);
+    }
+    assert!(inside.contains(&200), "{inside:?}");
 }
 
 #[tokio::test]

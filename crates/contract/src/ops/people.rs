@@ -30,7 +30,7 @@ operations! {
     PatchTenant = "tenants.patch" {
         Patch "/admin/tenants/{id}", Write, Gates::PLATFORM,
         path: IdPath, query: NoQuery, body: TenantPatch, reply: Json<Tenant>, ok: 200,
-        refusals: [NotFound 404, InvalidJson 400, InvalidRequest 400],
+        refusals: [NotFound 404, InvalidJson 400, InvalidRequest 400, DeleteRefused 409],
     }
     /// List the users of the caller's tenant.
     ListUsers = "users.list" {

@@ -1,6 +1,6 @@
 //! Operations on the memberships of the caller's tenant.
 
-use super::{group, last_admin, tenant};
+use super::{Administered, group, last_admin, tenant};
 use crate::failure::Failure;
 use crate::{Admitted, Engine, Serve};
 use contract::ops::people::{
@@ -43,21 +43,12 @@ fn may_put(tx: &mut dyn Tx, who: &Admitted, tenant: &Partition, user: &str) -> s
     if known { Ok(()) } else { Err(absent(user).into()) }
 }
 
-/// Refuses a change by others of the membership of who administers the platform: it is their way into the tenant. The last one
-/// keeps one such way.
-fn keep_the_platform(tx: &mut dyn Tx, who: &Admitted, before: &Member, goes: bool) -> std::result::Result<(), Failure> {
-    if people::user_flags(tx, &before.user)?.is_none_or(|(_, administers)| !administers) {
-        return Ok(());
-    }
-    if !who.scope.is_superuser {
+/// Refuses a change by others of the membership of who administers the platform: it is their way into the tenant.
+fn keep_the_platforms(tx: &mut dyn Tx, who: &Admitted, before: &Member) -> std::result::Result<(), Failure> {
+    let administers = people::user_flags(tx, &before.user)?.is_some_and(|(_, administers)| administers);
+    if administers && !who.scope.is_superuser {
         let why = "Only an administrator of the platform may change the membership of one.";
         return Err(StudioError::new(Code::AccessDenied, 403, why).into());
-    }
-    let is_last = goes && people::other_platform_admins(tx, &before.user)? == 0;
-    if is_last && people::tenants_of(tx, &before.user)?.len() == 1 {
-        let why =
-            "This is the only membership of the last active administrator of the platform, who needs one to sign in.";
-        return Err(StudioError::new(Code::DeleteRefused, 409, why).into());
     }
     Ok(())
 }
@@ -102,7 +93,7 @@ impl Serve<PutMember> for Engine {
                     return Ok(member);
                 }
                 if let Some(before) = &before {
-                    keep_the_platform(tx, &who, before, false)?;
+                    keep_the_platforms(tx, &who, before)?;
                     if role != Role::Admin {
                         keep_an_admin(tx, before)?;
                     }
@@ -138,11 +129,13 @@ impl Serve<DeleteMember> for Engine {
         self.store
             .write::<_, Failure, _>(move |tx| {
                 let before = people::get_member(tx, tenant.as_str(), &user)?.ok_or_else(|| absent(&user))?;
-                keep_the_platform(tx, &who, &before, true)?;
+                keep_the_platforms(tx, &who, &before)?;
                 keep_an_admin(tx, &before)?;
+                let administered = Administered::before(tx)?;
                 // Or they would work again should the person come back.
                 let revoked = tokens::revoke_all(tx, tenant.as_str(), &user, now.0)?;
                 people::delete_member(tx, tenant.as_str(), &user)?;
+                administered.still(tx)?;
                 let entry = Entry {
                     partition: &tenant,
                     actor: &who.user,

@@ -20,9 +20,12 @@ pub use bootstrap::{Bootstrap, Home, bootstrap};
 pub use resolver::Memberships;
 
 use crate::Admitted;
+use crate::failure::Failure;
 use contract::ops::common::{is_space, trimmed};
 use contract::{Code, Result, StudioError};
 use rules::Partition;
+use store::Tx;
+use store::repo::people;
 
 /// The tenant whose people an operation is about.
 pub(crate) fn tenant(who: &Admitted) -> Result<Partition> {
@@ -66,6 +69,27 @@ fn last_admin() -> StudioError {
         409,
         "This is the tenant's last active administrator. Make somebody else Admin first.",
     )
+}
+
+/// Whether somebody can administer the platform, looked at before a change that might end it. Whatever the change is, of a
+/// membership, a user or a tenant, it is refused when afterwards nobody could sign in to undo it.
+#[must_use]
+pub(crate) struct Administered(bool);
+
+impl Administered {
+    /// How it stands before the change.
+    pub fn before(tx: &mut dyn Tx) -> std::result::Result<Self, Failure> {
+        Ok(Self(people::is_administered(tx)?))
+    }
+
+    /// Refuses the change, in its own transaction, if it ends it.
+    pub fn still(self, tx: &mut dyn Tx) -> std::result::Result<(), Failure> {
+        if self.0 && !people::is_administered(tx)? {
+            let why = "After this, nobody could sign in as administrator of the platform. Let another one in first.";
+            return Err(StudioError::new(Code::DeleteRefused, 409, why).into());
+        }
+        Ok(())
+    }
 }
 
 /// A name of a group: a label without a comma, which separates groups where they are written.

@@ -1,6 +1,6 @@
 //! Operations on tenants, for administrators of the platform.
 
-use super::label;
+use super::{Administered, label};
 use crate::failure::Failure;
 use crate::{Admitted, Engine, Serve};
 use contract::ops::common::IdPath;
@@ -121,7 +121,9 @@ impl Serve<PatchTenant> for Engine {
                 tenant.active = patch.active.unwrap_or(tenant.active);
                 tenant.approvals = approvals.clone().unwrap_or(tenant.approvals);
                 if tenant != before {
+                    let administered = Administered::before(tx)?;
                     people::update_tenant(tx, &tenant)?;
+                    administered.still(tx)?;
                     let shown = |t: &Tenant| json!({ "name": t.name, "active": t.active, "approvals": t.approvals });
                     let body = json!({ "before": shown(&before), "after": shown(&tenant) });
                     record(tx, now, &who.user, "tenant.updated", &id, body)?;

@@ -1,6 +1,6 @@
 //! Operations on the users of the caller's tenant.
 
-use super::{email, label, last_admin, tenant};
+use super::{Administered, email, label, last_admin, tenant};
 use crate::failure::Failure;
 use crate::{Admitted, Engine, Serve};
 use contract::ops::common::IdPath;
@@ -107,7 +107,9 @@ impl Serve<PatchUser> for Engine {
                     return Ok(user);
                 }
                 let tenants = may_change(tx, &who, &before, &user)?;
+                let administered = Administered::before(tx)?;
                 people::update_user(tx, &user)?;
+                administered.still(tx)?;
                 let changed: Vec<&str> = [
                     ("name", user.name != before.name),
                     ("email", user.email != before.email),
@@ -149,10 +151,6 @@ fn may_change(
         ));
     }
     if before.active && !after.active {
-        if platform_admin && people::other_platform_admins(tx, &before.id)? == 0 {
-            let why = "This is the last active administrator of the platform, who cannot be switched off.";
-            return Err(StudioError::new(Code::DeleteRefused, 409, why).into());
-        }
         for (tenant, role) in &tenants {
             if *role == Role::Admin && people::other_admins(tx, tenant, &before.id)? == 0 {
                 return Err(last_admin().into());

@@ -166,11 +166,14 @@ pub fn update_user(tx: &mut dyn Tx, new: &User) -> Result<bool, StoreError> {
     Ok(changed == 1)
 }
 
-/// How many active administrators of the platform there are beside this user.
-pub fn other_platform_admins(tx: &mut dyn Tx, user: &str) -> Result<u64, StoreError> {
-    let row =
-        tx.query_one("select count(*) from users where platform_admin = 1 and active = 1 and id <> $1", vals![user])?;
-    row.map_or(Ok(0), |row| row.uint(0))
+/// Whether somebody can act as administrator of the platform: one who is active, in a tenant that is.
+pub fn is_administered(tx: &mut dyn Tx) -> Result<bool, StoreError> {
+    let found = tx.query_one(
+        "select 1 from users u join members m on m.user_id = u.id join tenants t on t.id = m.tenant
+         where u.platform_admin = 1 and u.active = 1 and t.active = 1 limit 1",
+        vals![],
+    )?;
+    Ok(found.is_some())
 }
 
 /// The tenants a user is a member of, by id, with their role there.
