@@ -46,9 +46,10 @@ pub struct ProfileSettings {
 pub struct Wanted {
     /// A server's address.
     pub server: Option<String>,
-    /// A token for it. It wins over the profile's credential.
+    /// A token for it.
     pub token: Option<Secret>,
-    /// Whether the token was typed, and does not only stand in the environment.
+    /// Whether the token was typed, and does not only stand in the environment. Typed, it wins over the profile's credential;
+    /// one that stands there may be another server's, and is for profiles that have none.
     pub token_typed: bool,
     /// Whether a home is named.
     pub home: bool,
@@ -178,6 +179,8 @@ pub fn whither(
              --profile.",
         ));
     }
+    let own = profile.token_env.is_some() || profile.token_file.is_some() || profile.login_url.is_some();
+    let token = token.filter(|_| token_typed || !own);
     let credential = token.map_or_else(|| profile.credential(ask), |token| Ok(Credential::Token(token)))?;
     Ok(Whither::Server(Box::new(Server {
         prefix: profile.prefix.clone(),
@@ -270,11 +273,20 @@ mod tests {
             ProfileSettings { token_env: Some("ASTUDIO_TEST_NOT_SET".into()), token_file: None, ..filed.clone() };
         let missing = ProfileSettings { token_file: Some("/nowhere/token".into()), ..filed.clone() };
         for profile in [&filed, &login, &unset, &no_variable, &missing] {
-            let to = server(go(Wanted { server: None, ..elsewhere.clone() }, profile).unwrap());
+            let typed = Wanted { server: None, token_typed: true, ..elsewhere.clone() };
+            let to = server(go(typed, profile).unwrap());
             assert_eq!(to.url, "http://b");
             assert!(matches!(to.credential, Credential::Token(token) if token.expose() == "flag"), "{profile:?}");
         }
-        let to = server(go(Wanted::default(), &filed).unwrap());
+        // A token that stands in the environment may be another server's.
+        let ambient = Wanted { server: None, ..elsewhere };
+        let open = ProfileSettings { token_file: None, ..filed.clone() };
+        let to = server(go(ambient.clone(), &open).unwrap());
+        assert!(matches!(to.credential, Credential::Token(token) if token.expose() == "flag"));
+        let to = server(go(ambient.clone(), &login).unwrap());
+        assert!(matches!(to.credential, Credential::Login { .. }));
+        assert!(go(ambient.clone(), &missing).is_err());
+        let to = server(go(ambient, &filed).unwrap());
         assert!(matches!(to.credential, Credential::Token(token) if token.expose() == "filed"));
         let to = server(go(Wanted::default(), &login).unwrap());
         assert!(matches!(to.credential, Credential::Login { password: Password::Asked(_), .. }));

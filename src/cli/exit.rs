@@ -99,7 +99,7 @@ pub fn hint(error: &StudioError, way: &Way) -> Option<String> {
         ),
         Code::KeySourceRequired => "say which key pays with --key-source server or --key-source byok".into(),
         Code::Unauthorized if way.is_server() => {
-            "your token says who you are: look at --token, ASTUDIO_TOKEN or the profile, in this order".into()
+            "your token says who you are: look at --token, the profile or ASTUDIO_TOKEN, in this order".into()
         }
         Code::Unauthorized => {
             format!("{} says who you are, and --as USER@TENANT speaks for another", command("doctor"))

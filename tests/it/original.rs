@@ -190,8 +190,12 @@ fn what_is_said_wins_and_a_password_is_asked_for_when_it_is_needed() {
     let (u1, other, root) = (of(AUTHOR), of(VIEWER), of(SUPERUSER));
     assert!(u1 != other && other != root, "{u1} {other} {root}");
     assert_eq!(who(&["--profile", "token"], &[viewer]), other);
-    assert_eq!(who(&["--profile", "token"], &[viewer, author]), u1, "the environment wins over a profile");
-    assert_eq!(who(&["--profile", "py"], &[author]), u1, "and no password is asked for");
+    assert_eq!(
+        who(&["--profile", "token"], &[viewer, author]),
+        other,
+        "an exported token is not sent to a profile's server"
+    );
+    assert_eq!(who(&["--profile", "py", "--token", AUTHOR], &[]), u1, "and no password is asked for");
     assert_eq!(who(&["--profile", "token", "--token", SUPERUSER], &[viewer, author]), root, "what is typed wins");
     // The workbench asks before the screen is its own, and shows nothing of what is typed.
     let home = cli.home();
