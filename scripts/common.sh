@@ -55,6 +55,16 @@ need_component() {
     cargo "$1" --version >/dev/null 2>&1 || fail "cargo $1 is missing. Run: rustup component add $2"
 }
 
+# Tests end and stop processes with `kill` as a program of its own.
+need_kill() {
+    type -P kill >/dev/null && return
+    command -v apt-get >/dev/null || fail "The program kill is needed for tests. Install procps."
+    step "kill is missing: installing procps"
+    if ! { as_root apt-get update && as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends procps; }; then
+        fail "It could not be installed. Run as root: apt-get install procps"
+    fi
+}
+
 # The published AG-UI client, which a test runs against our server. It goes beside what is built; the lock file pins it.
 need_agui_client() {
     if ! command -v node >/dev/null || ! command -v npm >/dev/null; then

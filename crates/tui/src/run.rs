@@ -359,8 +359,8 @@ impl Driver {
 fn suspend() {
     #[cfg(unix)]
     {
-        // The whole group, as the terminal itself would do it; no unsafe call is needed through the command.
-        let _ = std::process::Command::new("kill").args(["-TSTP", "0"]).status();
+        // The whole group, as the terminal itself would do it.
+        let _ = rustix::process::kill_current_process_group(rustix::process::Signal::TSTP);
         std::thread::sleep(Duration::from_millis(50));
     }
 }

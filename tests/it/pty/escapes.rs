@@ -161,7 +161,7 @@ fn no_words_of_a_conversation_control_the_terminal() {
         .pause(100)
         .key("esc")
         .pause(120);
-    screen.key("alt-4").see("verify").pause(200).key("/").paste(&evil).pause(100).key("esc").pause(120);
+    screen.key("alt-4").see("Only an administrator").pause(200).key("/").paste(&evil).pause(100).key("esc").pause(120);
     screen.key("alt-5").see("follow").pause(200).key("/").paste(&evil).pause(100).key("esc").pause(120);
     leave(screen);
 }
