@@ -103,7 +103,8 @@ fn a_deferred_ask_is_answered_at_once_and_read_later() {
     assert_eq!((&begun["session"], &begun["approvals"]), (&json!("s"), &json!([])));
     let turn = text(&begun["turn"]);
     desk.wait_pending(1);
-    assert_eq!(web.get(&format!("/turns/{turn}"), &ben).ok(200)["status"], "waiting");
+    // The question is open a moment before its turn rests.
+    until("the turn to wait", || web.get(&format!("/turns/{turn}"), &ben).ok(200)["status"] == "waiting");
 }
 
 /// Whoever comes second of an ask and an end: either the turn is stopped with its session, or it is in a session that lives.
