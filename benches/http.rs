@@ -1,8 +1,9 @@
 //! The budgets of the server: the program as it is built, over HTTP, with the load on the same machine.
 //!
 //! `cargo bench --bench http` measures for some two minutes and prints a table of figures against aims; it never fails for being
-//! slow. `-- --only http` measures nothing else, `-- --markdown` prints the table for `docs/bench.md`. Without `--bench`, as
-//! `cargo test` starts it, a moment's run only shows that the measurements still work.
+//! slow. `-- --only http` measures nothing else, `-- --part words` (or `reads`, `lists`, `streams`, `writes`) only a part of it,
+//! `-- --markdown` prints the table for `docs/bench.md`. Without `--bench`, as `cargo test` starts it, a moment's run only shows
+//! that the measurements still work.
 
 #![allow(missing_docs, clippy::unwrap_used, clippy::print_stdout)]
 
@@ -118,16 +119,19 @@ fn starts(home: &Path, plan: &Plan, report: &mut Report) {
     report.measure("start of the server to its first answer", Unit::Millis, &took, 150.0);
 }
 
-async fn all(plan: &Plan, report: &mut Report) {
+async fn all(plan: &Plan, part: Option<&str>, report: &mut Report) {
+    let wanted = |name: &str| part.is_none_or(|part| part == name);
     let fake = Fake::answering(Protocol::OpenAi, |_| Answer::new().then_text(&["word ", "and ", "end"]));
     let provider = fake.address().to_string();
-    for (agents, aim) in [(10, 5_000.0), (1_000.min(plan.agents), 240.0)] {
+    for (agents, aim) in [(10, 5_000.0), (1_000.min(plan.agents), 240.0)].into_iter().filter(|_| wanted("lists")) {
         let (folder, tokens) = home(agents, &fake.base_url(), plan.words).await;
         let served = Served::start(folder.path());
         load::lists(&served, &tokens, agents, aim, plan, report).await;
     }
     let (folder, tokens) = home(plan.agents, &fake.base_url(), plan.words).await;
-    starts(folder.path(), plan, report);
+    if part.is_none() {
+        starts(folder.path(), plan, report);
+    }
     let served = Served::start(folder.path());
     tokio::time::sleep(plan.round).await;
     report.measure("memory of the idle server", Unit::Mebibytes, &[served.memory().0], 40.0);
@@ -136,16 +140,26 @@ async fn all(plan: &Plan, report: &mut Report) {
         let (_, most, own) = served.memory();
         told.push(format!("{after} {most:.0} ({own:.0})"));
     };
-    load::reads(&served, &tokens, plan, report).await;
-    tell("reads");
-    load::lists(&served, &tokens, plan.agents, 20.0, plan, report).await;
-    tell("lists");
-    load::first_word(&served, &tokens, &provider, plan, report).await;
-    tell("first words");
-    load::streams(&served, &tokens, plan, report).await;
-    tell("streams");
-    load::writes(&served, &tokens, plan, report).await;
-    tell("writes");
+    if wanted("reads") {
+        load::reads(&served, &tokens, plan, report).await;
+        tell("reads");
+    }
+    if wanted("lists") {
+        load::lists(&served, &tokens, plan.agents, 20.0, plan, report).await;
+        tell("lists");
+    }
+    if wanted("words") {
+        load::first_word(&served, &tokens, &provider, plan, report).await;
+        tell("first words");
+    }
+    if wanted("streams") {
+        load::streams(&served, &tokens, plan, report).await;
+        tell("streams");
+    }
+    if wanted("writes") {
+        load::writes(&served, &tokens, plan, report).await;
+        tell("writes");
+    }
     report.note(format!("Memory in MiB, at most until after, and the process's own then: {}.", told.join(", ")));
     report.measure("memory of the server, at most", Unit::Mebibytes, &[served.memory().1], 100.0);
     report.note(
@@ -163,9 +177,10 @@ fn main() {
     if only.is_some_and(|names| !names.split(',').any(|name| name == "http")) {
         return;
     }
+    let part = args.iter().position(|arg| arg == "--part").and_then(|at| args.get(at + 1));
     let mut report = Report::default();
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
-    runtime.block_on(all(&plan, &mut report));
+    runtime.block_on(all(&plan, part.map(String::as_str), &mut report));
     match () {
         () if !full => println!("{} measurements work; `cargo bench --bench http` takes them.", report.len()),
         () if args.iter().any(|arg| arg == "--markdown") => report.markdown(),
