@@ -4,7 +4,7 @@ use crate::agent;
 use crate::context;
 use crate::keys::KeyChoice;
 use crate::standing::Standing;
-use crate::turn::drive::Fresh;
+use crate::turn::drive::{Fresh, Held};
 use crate::turn::lease::Lease;
 use crate::{Runtime, RuntimeError};
 use contract::turn::{PlannedCall, TurnEvent, TurnStatus};
@@ -42,7 +42,7 @@ pub struct Ask {
 pub(crate) struct Begun {
     pub turn: String,
     pub session: String,
-    pub fresh: Fresh,
+    pub held: Held,
 }
 
 impl Runtime {
@@ -56,7 +56,7 @@ impl Runtime {
         let begun = tokio::spawn(async move {
             let (partition, standing) = (ask.partition.clone(), ask.standing.clone());
             let begun = runtime.begin(ask, None).await?;
-            runtime.spawn(partition, begun.turn.clone(), standing, Some(begun.fresh));
+            runtime.spawn(partition, begun.turn.clone(), standing, Some(begun.held));
             Ok((begun.turn, begun.session))
         });
         begun.await.map_err(|_| StudioError::internal())?
@@ -142,34 +142,35 @@ impl Runtime {
             }
         };
         let override_model = ask.model.clone();
-        let (is_new, session_name) = (found.is_new, session.name.clone());
-        let row = turn.clone();
+        let (is_new, row) = (found.is_new, turn.clone());
+        let of = session.clone();
         let written = self
             .store
-            .write(move |tx| -> Result<Option<i64>, StoreError> {
+            .write(move |tx| -> Result<_, StoreError> {
                 if is_new {
-                    sessions::insert(tx, &session)?;
-                } else if sessions::get(tx, &session.id)?.is_none_or(|now| now.ended_at.is_some()) {
+                    sessions::insert(tx, &of)?;
+                } else if sessions::get(tx, &of.id)?.is_none_or(|now| now.ended_at.is_some()) {
                     return Ok(None);
                 }
-                sessions::touch(tx, &session.id, now, override_model.as_deref())?;
-                let n = turns::last_of_session(tx, &session.id)?.map_or(1, |last| last.n + 1);
+                sessions::touch(tx, &of.id, now, override_model.as_deref())?;
+                let n = turns::last_of_session(tx, &of.id)?.map_or(1, |last| last.n + 1);
                 // Another turn has come and gone meanwhile: the question would leave it out.
                 let is_late = n != row.n && matches!(events.last(), Some(TurnEvent::ModelAsked { .. }));
                 let events = &events[..events.len() - usize::from(is_late)];
-                turns::begin(tx, &TurnRow { n, ..row.clone() }, events)?;
-                Ok(Some(n))
+                let logged = turns::begin(tx, &TurnRow { n, ..row.clone() }, events)?;
+                Ok(Some((n, logged)))
             })
             .await;
         match written {
             Ok(None) => Ok(None),
-            Ok(Some(n)) => {
+            Ok(Some((n, events))) => {
                 let earlier = earlier.filter(|_| n == turn.n);
                 turn.n = n;
-                let fresh = Fresh { lease, row: turn, earlier };
-                Ok(Some(Begun { turn: fresh.row.id.clone(), session: session_name, fresh }))
+                let (id, name) = (turn.id.clone(), session.name.clone());
+                let begun = Some(Fresh { session, agent: version, instance, events, earlier });
+                Ok(Some(Begun { turn: id, session: name, held: Held { lease, turn, begun } }))
             }
-            Err(StoreError::Unique) => Err(turn_open(&session_name, &[])),
+            Err(StoreError::Unique) => Err(turn_open(&session.name, &[])),
             Err(error) => Err(crate::store_refusal(error)),
         }
     }

@@ -219,7 +219,7 @@ impl Runtime {
         ask.text = format!("{AGAIN}{}", state.text.trim_start_matches(AGAIN));
         let (partition, standing) = (ask.partition.clone(), ask.standing.clone());
         let begun = self.begin(ask, Some(planned)).await?;
-        self.spawn(partition.clone(), begun.turn.clone(), standing, Some(begun.fresh));
+        self.spawn(partition.clone(), begun.turn.clone(), standing, Some(begun.held));
         self.settled(&partition, &begun.turn, Duration::ZERO).await?;
         let (new_turn, old_id) = (begun.turn.clone(), old.id.clone());
         self.store

@@ -31,7 +31,7 @@ pub use standing::Standing;
 
 use crate::instances::{Instance, Shared};
 use crate::kept::Instances;
-use crate::turn::drive::Fresh;
+use crate::turn::drive::Held;
 use crate::watch::Watchers;
 use contract::StudioError;
 use rules::partition::Partition;
@@ -98,8 +98,8 @@ impl Runtime {
         &self.settings
     }
 
-    /// Drives a turn in the background, unless this process does already. `fresh` is what a turn has that has only just begun.
-    pub(crate) fn spawn(&self, partition: Partition, turn: String, standing: Standing, fresh: Option<Fresh>) {
+    /// Drives a turn in the background, unless this process does already. `held` is the lease of a turn that has only just begun.
+    pub(crate) fn spawn(&self, partition: Partition, turn: String, standing: Standing, held: Option<Held>) {
         // Entered before the task runs, so that whoever waits for the turn can tell a driver that failed from none yet.
         let Some(live) = self.watchers.enter(&turn) else { return };
         let runtime = self.clone();
@@ -107,7 +107,7 @@ impl Runtime {
         let done = Done(runtime.clone());
         tokio::spawn(async move {
             let _done = done;
-            turn::drive::drive(runtime, partition, turn, standing, live, fresh).await;
+            turn::drive::drive(runtime, partition, turn, standing, live, held).await;
         });
     }
 

@@ -9,7 +9,7 @@ use crate::instances::Shared;
 use crate::standing::{self, Standing};
 use crate::watch::Live;
 use contract::ops::approvals::ApprovalStatus;
-use contract::turn::{NotApproved, TurnEvent, TurnStatus};
+use contract::turn::{LoggedEvent, NotApproved, TurnEvent, TurnStatus};
 use contract::{Micros, StudioError};
 use models::{Message, ModelClient};
 use rules::partition::Partition;
@@ -29,8 +29,8 @@ pub(crate) struct Driven {
     pub session: sessions::SessionRow,
     pub agent: crate::agent::AgentVersion,
     pub instance: Shared,
-    /// What the person may do, and how to ask anew.
-    pub request: Result<BoundRequest, StudioError>,
+    /// What the person may do, once it mattered, and how to ask anew.
+    pub request: Option<Arc<Result<BoundRequest, StudioError>>>,
     pub standing: Standing,
     pub client: Option<Arc<dyn ModelClient>>,
     pub live: Live,
@@ -40,14 +40,21 @@ pub(crate) struct Driven {
     pub unput: Option<Vec<Vec<Message>>>,
 }
 
-/// A turn that has just begun in this process.
-pub(crate) struct Fresh {
-    /// Taken in the transaction that began it.
+/// A turn under a lease that was just taken.
+pub(crate) struct Held {
     pub lease: Lease,
-    /// The turn.
-    pub row: TurnRow,
-    /// The session's earlier turns, when the first question is in the log too: then nothing more has to be written before
-    /// the model can be asked.
+    pub turn: TurnRow,
+    /// When it has just begun in this process: what would otherwise be read.
+    pub begun: Option<Fresh>,
+}
+
+/// What is known of a turn that has just begun. The model is asked after one commit and no read.
+pub(crate) struct Fresh {
+    pub session: sessions::SessionRow,
+    pub agent: crate::agent::AgentVersion,
+    pub instance: Shared,
+    pub events: Vec<LoggedEvent>,
+    /// The session's earlier turns, when the first question is in the log too.
     pub earlier: Option<Vec<Vec<Message>>>,
 }
 
@@ -58,10 +65,10 @@ pub(crate) async fn drive(
     turn: String,
     standing: Standing,
     live: Live,
-    mut fresh: Option<Fresh>,
+    mut held: Option<Held>,
 ) {
     loop {
-        match once(&runtime, &partition, &turn, &standing, &live, fresh.take()).await {
+        match once(&runtime, &partition, &turn, &standing, &live, held.take()).await {
             Ok(On::Over) => break,
             Ok(On::Again) => {}
             Err(RuntimeError::Stopping) => break,
@@ -90,26 +97,26 @@ async fn once(
     turn: &str,
     standing: &Standing,
     live: &Live,
-    fresh: Option<Fresh>,
+    held: Option<Held>,
 ) -> Result<On, RuntimeError> {
     let mut bell = runtime.store.bell().subscribe();
-    let fresh = match fresh {
-        Some(fresh) => fresh,
+    let held = match held {
+        Some(held) => held,
         None => match runtime.take_lease(partition, turn).await? {
             Taken::Over => return Ok(On::Over),
-            Taken::Ours(lease, row) => Fresh { lease, row: *row, earlier: None },
+            Taken::Ours(lease, row) => Held { lease, turn: *row, begun: None },
             Taken::Busy => {
                 runtime.pause(&mut bell, Duration::from_secs(1)).await;
                 return Ok(On::Again);
             }
         },
     };
-    let mut driven = Driven::load(runtime, partition, standing, live, fresh).await?;
+    let mut driven = Driven::load(runtime, partition, standing, live, held).await?;
     driven.recover().await?;
     loop {
         // Taken before anything is tried: what comes between the attempt and the wait is a difference, not a part of it.
         let seen = driven.look().await?;
-        if let Some(by) = driven.stop_asked().await? {
+        if let Some(by) = seen.stop.clone().filter(|_| !driven.state.interrupted) {
             driven.interrupt(by).await?;
         }
         let effects = driven.state.next();
@@ -139,24 +146,13 @@ impl Driven {
         partition: &Partition,
         standing: &Standing,
         live: &Live,
-        fresh: Fresh,
+        held: Held,
     ) -> Result<Self, RuntimeError> {
-        let Fresh { lease, row: turn, earlier } = fresh;
-        let id = turn.id.clone();
-        let session_id = turn.session_id.clone();
-        let version = turn.agent_version;
-        let loaded = runtime
-            .store
-            .read(move |tx| -> Result<_, RuntimeError> {
-                let Some(session) = sessions::get(tx, &session_id)? else { return Ok(None) };
-                let Some(agent) = crate::agent::load(tx, &session.agent_id, version)? else { return Ok(None) };
-                Ok(Some((session, agent, turns::events(tx, &id, 0)?)))
-            })
-            .await?;
-        let Some((session, agent, events)) = loaded else {
-            return Err(store::StoreError::Decode("a turn without its session or its agent's version".into()).into());
+        let Held { lease, turn, begun } = held;
+        let Fresh { session, agent, instance, events, earlier } = match begun {
+            Some(fresh) => fresh,
+            None => Self::read(runtime, partition, &turn).await?,
         };
-        let instance = runtime.instance(partition, &session.id, &agent)?;
         Ok(Self {
             runtime: runtime.clone(),
             partition: partition.clone(),
@@ -165,13 +161,45 @@ impl Driven {
             session,
             agent,
             instance,
-            request: standing::ask(standing).await?,
+            request: None,
             standing: standing.clone(),
             client: None,
             live: live.clone(),
             lease,
             unput: earlier,
         })
+    }
+
+    async fn read(runtime: &Runtime, partition: &Partition, turn: &TurnRow) -> Result<Fresh, RuntimeError> {
+        let (id, session, version) = (turn.id.clone(), turn.session_id.clone(), turn.agent_version);
+        let loaded = runtime
+            .store
+            .read(move |tx| -> Result<_, RuntimeError> {
+                let Some(session) = sessions::get(tx, &session)? else { return Ok(None) };
+                let Some(agent) = crate::agent::load(tx, &session.agent_id, version)? else { return Ok(None) };
+                Ok(Some((session, agent, turns::events(tx, &id, 0)?)))
+            })
+            .await?;
+        let Some((session, agent, events)) = loaded else {
+            return Err(store::StoreError::Decode("a turn without its session or its agent's version".into()).into());
+        };
+        let instance = runtime.instance(partition, &session.id, &agent)?;
+        Ok(Fresh { session, agent, instance, events, earlier: None })
+    }
+
+    /// What the person may do. It is asked when it first matters, which is after the model was asked.
+    pub(crate) async fn request(&mut self) -> Result<Arc<Result<BoundRequest, StudioError>>, RuntimeError> {
+        if let Some(request) = &self.request {
+            return Ok(request.clone());
+        }
+        self.request_anew().await
+    }
+
+    /// The same, asked anew.
+    pub(crate) async fn request_anew(&mut self) -> Result<Arc<Result<BoundRequest, StudioError>>, RuntimeError> {
+        let request = Arc::new(standing::ask(&self.standing).await?);
+        self.request = Some(request.clone());
+        Ok(request)
     }
 
     /// Appends events and folds them in.
@@ -197,28 +225,20 @@ impl Driven {
         Ok(())
     }
 
-    async fn ask_the_tool(&self, ordinal: u32) -> Option<bool> {
+    async fn ask_the_tool(&mut self, ordinal: u32) -> Option<bool> {
+        let request = self.request().await.ok()?;
         let call = self.state.calls.get(ordinal as usize)?;
         let facts = self.instance.tool(&call.planned.tool)?;
         if call.digest.as_deref() != Some(facts.digest()) {
             return None;
         }
-        let scope = enter(facts, Some(self.request.as_ref().ok()?)).ok()?;
+        let scope = enter(facts, Some(request.as_ref().as_ref().ok()?)).ok()?;
         let bound = self.instance.bound(facts, &scope).ok()?;
         let (partition, id) = (self.partition.clone(), call.approval.clone()?);
         let row = self.runtime.store.read(move |tx| approval_rows::get(tx, &partition, &id)).await.ok()??;
         // The log holds secrets masked; the tool is asked about what was passed.
         let args = approvals::exact_args(self.runtime.vault.as_deref(), &row).ok()?;
         bound.did_run(&scope, &args, &row.id, Duration::from_secs(10)).await
-    }
-
-    async fn stop_asked(&self) -> Result<Option<String>, RuntimeError> {
-        if self.state.interrupted {
-            return Ok(None);
-        }
-        let (partition, id) = (self.partition.clone(), self.turn.id.clone());
-        let row = self.runtime.store.read(move |tx| turns::get(tx, &partition, &id)).await?;
-        Ok(row.and_then(|row| row.stop_asked_by))
     }
 
     async fn interrupt(&mut self, by: String) -> Result<(), RuntimeError> {
@@ -300,7 +320,7 @@ impl Driven {
                 let pending = |a: &&approval_rows::ApprovalRow| a.status == ApprovalStatus::Pending;
                 Ok(Seen {
                     last_seq: row.as_ref().map_or(0, |row| row.last_seq),
-                    stop: row.as_ref().is_some_and(|row| row.stop_asked_by.is_some()),
+                    stop: row.as_ref().and_then(|row| row.stop_asked_by.clone()),
                     over: row.as_ref().is_none_or(|row| row.status.is_over()),
                     abandoned: row.as_ref().is_some_and(|row| runtime.is_abandoned(row)),
                     expires_at: rows.iter().filter(pending).map(|a| a.expires_at).min(),
@@ -315,7 +335,8 @@ impl Driven {
 #[derive(Debug, PartialEq)]
 struct Seen {
     last_seq: i64,
-    stop: bool,
+    /// Who asked for a stop.
+    stop: Option<String>,
     over: bool,
     /// Somebody took the turn up and died over it.
     abandoned: bool,

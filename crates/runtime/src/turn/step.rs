@@ -6,7 +6,6 @@ use super::state::CallState;
 use crate::call::{self, Stopped};
 use crate::context;
 use crate::error::RuntimeError;
-use crate::standing;
 use contract::chat::Block;
 use contract::turn::{CallResult, PlannedCall, TurnEvent};
 use contract::{Code, Micros};
@@ -153,7 +152,8 @@ impl Driven {
     /// Runs the gates of a call and writes down what would run.
     pub(super) async fn check(&mut self, ordinal: u32) -> Result<(), RuntimeError> {
         let planned = self.planned(ordinal);
-        let event = match call::check(&self.instance, &self.request, &planned.tool, &planned.args_text) {
+        let request = self.request().await?;
+        let event = match call::check(&self.instance, &request, &planned.tool, &planned.args_text) {
             Ok(passed) => TurnEvent::CallChecked {
                 ordinal,
                 tool: passed.facts.name().to_owned(),
@@ -171,7 +171,8 @@ impl Driven {
     pub(super) async fn open_approval(&mut self, ordinal: u32) -> Result<(), RuntimeError> {
         let planned = self.planned(ordinal);
         let refused = |code, message| TurnEvent::CallRefused { ordinal, code, message };
-        let passed = match call::check(&self.instance, &self.request, &planned.tool, &planned.args_text) {
+        let request = self.request().await?;
+        let passed = match call::check(&self.instance, &request, &planned.tool, &planned.args_text) {
             Ok(passed) => passed,
             Err(Stopped { code, message }) => return self.append(vec![refused(code, message)]).await,
         };
@@ -246,9 +247,10 @@ impl Driven {
     pub(super) async fn run_reads(&mut self, ordinals: &[u32]) -> Result<(), RuntimeError> {
         let mut ready = Vec::new();
         let mut events = Vec::new();
+        let request = self.request().await?;
         for &ordinal in ordinals {
             let planned = self.planned(ordinal);
-            match call::check(&self.instance, &self.request, &planned.tool, &planned.args_text) {
+            match call::check(&self.instance, &request, &planned.tool, &planned.args_text) {
                 Ok(passed) => match self.instance.bound(passed.facts, &passed.scope) {
                     Ok(bound) => match Cleared::unenforced(&bound, passed.scope, passed.args) {
                         Ok(cleared) => {
@@ -299,9 +301,9 @@ impl Driven {
         }
         let Some(approval) = call.approval.clone() else { return Ok(()) };
         // Hours may have passed since the question: what the person may do is asked anew before their yes is used.
-        self.request = standing::ask(&self.standing).await?;
+        let request = self.request_anew().await?;
         let planned = self.planned(ordinal);
-        let passed = match call::check(&self.instance, &self.request, &planned.tool, &planned.args_text) {
+        let passed = match call::check(&self.instance, &request, &planned.tool, &planned.args_text) {
             Ok(passed) => passed,
             Err(Stopped { code, message }) => {
                 return self.append(vec![TurnEvent::CallRefused { ordinal, code, message }]).await;

@@ -63,9 +63,9 @@ fn json<T: serde::Serialize>(value: &T) -> Result<String, StoreError> {
     serde_json::to_string(value).map_err(|e| StoreError::Decode(e.to_string()))
 }
 
-/// Begins a turn: a running one under the lease that its row names, with the first events of its log. A second open turn of one session is
-/// refused by the database.
-pub fn begin(tx: &mut dyn Tx, t: &TurnRow, events: &[TurnEvent]) -> Result<(), StoreError> {
+/// Begins a turn: a running one under the lease that its row names, with the first events of its log, which it answers as they
+/// stand there. A second open turn of one session is refused by the database.
+pub fn begin(tx: &mut dyn Tx, t: &TurnRow, events: &[TurnEvent]) -> Result<Vec<LoggedEvent>, StoreError> {
     let count = i64::try_from(events.len()).map_err(|_| StoreError::BadNumber)?;
     tx.exec(
         "insert into turns (id, session_id, partition, user_id, n, status, agent_version, model, key_source, limits, \
@@ -88,10 +88,24 @@ pub fn begin(tx: &mut dyn Tx, t: &TurnRow, events: &[TurnEvent]) -> Result<(), S
             t.created_at.0
         ],
     )?;
-    for (seq, event) in (1..).zip(events) {
-        put_event(tx, &t.id, seq, t.created_at, t.lease_epoch, event)?;
+    put_events(tx, &t.id, 0, t.created_at, t.lease_epoch, events)
+}
+
+/// Puts events into the log of a turn after a place in it.
+fn put_events(
+    tx: &mut dyn Tx,
+    id: &str,
+    after: i64,
+    at: Micros,
+    epoch: i64,
+    events: &[TurnEvent],
+) -> Result<Vec<LoggedEvent>, StoreError> {
+    let mut logged = Vec::with_capacity(events.len());
+    for (seq, event) in (after + 1..).zip(events) {
+        put_event(tx, id, seq, at, epoch, event)?;
+        logged.push(LoggedEvent { seq, at, event: event.clone() });
     }
-    Ok(())
+    Ok(logged)
 }
 
 fn put_event(tx: &mut dyn Tx, id: &str, seq: i64, at: Micros, epoch: i64, event: &TurnEvent) -> Result<(), StoreError> {
@@ -183,13 +197,7 @@ pub fn append(
         vals![id, epoch, count],
     )?;
     let Some(row) = fenced else { return Ok(None) };
-    let first = row.int(0)? - count + 1;
-    let mut logged = Vec::with_capacity(events.len());
-    for (seq, event) in (first..).zip(events) {
-        put_event(tx, id, seq, at, epoch, event)?;
-        logged.push(LoggedEvent { seq, at, event: event.clone() });
-    }
-    Ok(Some(logged))
+    put_events(tx, id, row.int(0)? - count, at, epoch, events).map(Some)
 }
 
 /// The events of a turn after a place in its log.
