@@ -8,8 +8,9 @@ use axum::body::Body;
 use axum::extract::Request;
 use axum::response::Response;
 use contract::operation::Effect;
-use contract::ops::approvals::DecideApproval;
+use contract::ops::approvals::{DecideApproval, WithdrawApproval};
 use contract::ops::test::{Ask, AskDefer, AskStream};
+use contract::ops::turns::SettleCall;
 use contract::wire::{Method, Raw, WireReply, WireRequest};
 use contract::{Code, Operation as _, Result, StudioError};
 use engine::{Caller, Entry};
@@ -21,6 +22,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
+/// What ends a turn's waiting. Its answer names the turn, which the process that asked may have left without a driver.
+const ENDS_WAITING: [&str; 3] = [DecideApproval::ID, WithdrawApproval::ID, SettleCall::ID];
 
 /// Carries a request of an operation out, and answers as HTTP does.
 ///
@@ -132,7 +135,7 @@ async fn call(
     let work = tokio::spawn(async move {
         let reply = (entry.call)(shared.engine.clone(), caller.clone(), request).await?;
         let (status, value) = conditional::json_of(reply)?;
-        if entry.meta.id == DecideApproval::ID {
+        if ENDS_WAITING.contains(&entry.meta.id) {
             ask::go_on(&shared, caller, value["turn"].as_str().unwrap_or_default());
         }
         let mut response = answer::json(status, &value);
