@@ -47,6 +47,11 @@ fn a_limited_token_does_what_it_may() {
     web.post("/agents", &read, &json!({ "name": "x" })).refused(403, "access_denied");
     web.post("/agents/orders-desk/test/ask", &read, &json!({ "query": "x" })).refused(403, "access_denied");
     web.post("/agents/orders-desk/test/ask", &run, &json!({ "query": "what's up with order 1020?" })).ok(200);
+    let tools = token(&desk, "ben", &["manage:tools"]);
+    let change = web.request(Method::PATCH, "/agents/orders-desk", &tools).json(&json!({ "description": "x" }));
+    web.send(change).refused(403, "access_denied");
+    web.post("/tokens", &tools, &json!({ "name": "x", "scopes": ["manage:tools"] })).refused(403, "access_denied");
+    web.post("/keys", &tools, &json!({ "provider": "openai", "api_key": "x" })).refused(403, "access_denied");
     web.post("/approvals/x/decision", &run, &json!({ "decision": "approve" })).refused(403, "access_denied");
 }
 
