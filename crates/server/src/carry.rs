@@ -1,7 +1,7 @@
 //! How one request of an operation is carried out: who calls, what is sent, whether it was sent before, and what comes back.
 
 use crate::conditional::{self, Read};
-use crate::repeat::{BOOT, BOOT_ID, Kept, Named};
+use crate::repeat::{self, BOOT, BOOT_ID, Kept, Named};
 use crate::shared::{Shared, owner};
 use crate::{answer, ask, request, sse};
 use axum::body::Body;
@@ -76,11 +76,12 @@ pub async fn carry(
     };
     let (work_shared, entry) = (shared.clone(), *entry);
     let work = async move {
-        let response = match call(&work_shared, &entry, caller, request, &headers).await {
-            Ok(response) => response,
-            Err(error) => answer::refusal(&error),
+        let (response, lasts) = match call(&work_shared, &entry, caller, request, &headers).await {
+            Ok(response) => (response, true),
+            // A turn may have begun for whom a stopping process sends away, and this process begins no other in its place.
+            Err(error) => (answer::refusal(&error), repeat::lasts(&error) || *work_shared.stopping.borrow()),
         };
-        keep(response).await
+        keep(response, lasts).await
     };
     let (kept, repeated) = shared.repeats.once(named, work).await?;
     let mut response = answer::bytes(kept.status, kept.body);
@@ -91,12 +92,12 @@ pub async fn carry(
     Ok(response)
 }
 
-async fn keep(response: Response) -> Kept {
+async fn keep(response: Response, lasts: bool) -> Kept {
     use http_body_util::BodyExt as _;
     let (status, headers) = (response.status().as_u16(), response.headers().clone());
     // It was written in this process, whole.
     let body = response.into_body().collect().await.map(|body| body.to_bytes()).unwrap_or_default();
-    Kept { status, headers, body }
+    Kept { status, headers, body, lasts }
 }
 
 fn is_stream(entry: &Entry) -> bool {

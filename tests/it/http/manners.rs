@@ -199,6 +199,23 @@ fn one_who_asks_too_much_is_told_when_to_come_back() {
 }
 
 #[test]
+fn an_ask_that_failed_after_its_turn_began_begins_no_other() {
+    let desk = Desk::new();
+    let web = Web::start(&desk, &[]);
+    let ben = token(&desk, "ben", &[]);
+    web.post("/agents", &ben, &json!({ "name": "broken", "llm": "rehearsal:no-such-script" })).ok(201);
+    let ask = || {
+        let sent = web.request(Method::POST, "/agents/broken/test/ask", &ben).header("idempotency-key", "k-1");
+        web.send(sent.json(&json!({ "query": "hello", "session": "s" })))
+    };
+    let (first, again) = (ask(), ask());
+    first.refused(502, "query_failed");
+    assert!(first.body["details"]["turn"].is_string(), "{first:?}");
+    assert_eq!((&first.body, again.header("idempotent-replayed").as_str()), (&again.body, "true"));
+    assert_eq!(web.get("/agents/broken/test/sessions", &ben).ok(200)["sessions"][0]["turns"], 1);
+}
+
+#[test]
 fn a_plain_host_has_one_token_and_records_of_all() {
     let desk = Desk::new();
     let web = Web::start(&desk, &["--plain-host", "--prefix", "/studio", "--prefix", "/{tenant}/studio"]);
