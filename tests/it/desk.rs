@@ -211,19 +211,22 @@ impl astudio::ScopeResolver for Flaky {
     }
 }
 
-#[tokio::test]
-async fn a_passing_failure_does_not_cost_an_approval() {
-    let (demo, _) = Demo::new().await;
+/// Another host over the home of a demo, with the desk's tools.
+fn another_host(demo: &Demo) -> astudio::Builder {
     let store = demo.app.engine.store.clone();
     let home = store.home().path().to_owned();
-    let down = Arc::new(AtomicBool::new(false));
     let mut registry = astudio::tools::Registry::default();
     registry.register(toolkits::desk::host_tools(home.join("desk.db")));
     let models = Arc::new(astudio::app::Models::new(&astudio::app::Settings::default(), &home));
-    let other = astudio::Builder::new(store.clone(), models)
-        .registry(registry)
-        .resolver(Arc::new(Flaky { people: engine::people::Memberships(store), down: down.clone() }))
-        .build();
+    astudio::Builder::new(store, models).registry(registry)
+}
+
+#[tokio::test]
+async fn a_passing_failure_does_not_cost_an_approval() {
+    let (demo, _) = Demo::new().await;
+    let down = Arc::new(AtomicBool::new(false));
+    let people = engine::people::Memberships(demo.app.engine.store.clone());
+    let other = another_host(&demo).resolver(Arc::new(Flaky { people, down: down.clone() })).build();
     let there = Person(astudio::Client::local(other, astudio::Caller::user("ben", Some("demo"))));
     let here = demo.of("ben");
 
@@ -242,4 +245,38 @@ async fn a_passing_failure_does_not_cost_an_approval() {
     there.0.call::<ResumeTurn>(resume).await.unwrap();
     assert!(there.end_of(&asked.turn).await.response.starts_with("Done: order 1007"));
     assert_eq!(here.order(1007).await["status"], "cancelled");
+}
+
+/// A host that knows people by other ids than their sign-ins do.
+struct Mapped(engine::people::Memberships);
+
+#[async_trait]
+impl astudio::ScopeResolver for Mapped {
+    async fn resolve(&self, sign_in: &astudio::SignIn) -> astudio::contract::Result<RequestScope> {
+        let user_id = sign_in.user_id.trim_start_matches("login-").to_owned();
+        self.0.resolve(&astudio::SignIn { user_id, ..sign_in.clone() }).await
+    }
+}
+
+#[tokio::test]
+async fn the_asker_answers_in_the_channel_of_the_original_by_whatever_id_they_sign_in() {
+    let (demo, _) = Demo::new().await;
+    let people = engine::people::Memberships(demo.app.engine.store.clone());
+    let other = another_host(&demo).resolver(Arc::new(Mapped(people))).build();
+    let caller = astudio::Caller::user("login-ben", Some("demo"));
+    let (source, token) = server::OneToken::make(caller.sign_in.clone().unwrap()).unwrap();
+    let asker = Person(astudio::Client::local(other.clone(), caller));
+    let asked = asker.ask("orders-desk", "cancel 1007").await;
+    let id = asker.pending().await[0].id.clone();
+    let settings = server::ServerSettings { listen: "127.0.0.1:0".into(), ..server::ServerSettings::default() };
+    let server = server::Server::new(other, Arc::new(source), settings);
+    let listening = server::Listening::bind(server, None).await.unwrap();
+    let url = format!("http://{}/api/v1/agents/hitl/respond", listening.address().unwrap());
+    tokio::spawn(listening.serve(std::future::pending()));
+    // A second provider in one process is refused, and the first is as good.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let request = reqwest::Client::new().post(url).bearer_auth(token);
+    let response = request.json(&json!({ "interaction_id": id, "value": true })).send().await.unwrap();
+    assert_eq!(response.status(), 200, "{}", response.text().await.unwrap());
+    assert!(asker.end_of(&asked.turn).await.response.starts_with("Done: order 1007"));
 }
