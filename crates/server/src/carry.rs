@@ -129,13 +129,13 @@ async fn call(
         }
         return in_time(tokio::time::timeout(seconds, read(shared, entry, caller, request, headers)).await);
     }
-    conditional::expect(shared, entry, &caller, &mut request, headers).await?;
+    let reworded = conditional::expect(shared, entry, &caller, &mut request, headers).await?;
     // Whatever was begun is done, whether or not somebody still waits for the answer.
     let (all, entry) = (shared, *entry);
     let shared = all.clone();
     let work = tokio::spawn(async move {
-        let reply = (entry.call)(shared.engine.clone(), caller.clone(), request).await?;
-        let (status, value) = conditional::json_of(reply)?;
+        let reply = (entry.call)(shared.engine.clone(), caller.clone(), request).await;
+        let (status, value) = conditional::json_of(reply.map_err(|error| reworded.refusal(error))?)?;
         if ENDS_WAITING.contains(&entry.meta.id) {
             ask::go_on(&shared, caller, value["turn"].as_str().unwrap_or_default());
         }
