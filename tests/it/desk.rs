@@ -4,7 +4,7 @@ use super::demo::{Demo, Person};
 use super::place::{Where, everywhere};
 use astudio::Request;
 use astudio::contract::StudioError;
-use astudio::contract::ops::approvals::{ApprovalStatus, GetApproval};
+use astudio::contract::ops::approvals::{ApprovalStatus, GetApproval, ReaskApproval, WithdrawApproval};
 use astudio::contract::ops::common::IdPath;
 use astudio::contract::ops::people::{DeleteMember, PatchTenant, TenantPatch, UserPath};
 use astudio::contract::ops::turns::{InterruptTurn, ResumeTurn};
@@ -279,4 +279,23 @@ async fn the_asker_answers_in_the_channel_of_the_original_by_whatever_id_they_si
     let response = request.json(&json!({ "interaction_id": id, "value": true })).send().await.unwrap();
     assert_eq!(response.status(), 200, "{}", response.text().await.unwrap());
     assert!(asker.end_of(&asked.turn).await.response.starts_with("Done: order 1007"));
+}
+
+#[tokio::test]
+async fn who_may_decide_and_did_not_ask_neither_withdraws_nor_asks_again() {
+    let (demo, _) = Demo::new().await;
+    let (root, ada, ben) = (demo.of("root"), demo.of("ada"), demo.of("ben"));
+    let body = TenantPatch { approvals: Some("admins".into()), ..TenantPatch::default() };
+    root.0.call::<PatchTenant>(Request { path: IdPath { id: "demo".into() }, query: NoQuery, body }).await.unwrap();
+    ben.ask("orders-desk", "cancel 1007").await;
+    let id = ada.pending().await[0].id.clone();
+    let path = || IdPath { id: id.clone() };
+    let withdraw = || Request { path: path(), query: NoQuery, body: NoBody };
+    let withdrawn = ada.0.call::<WithdrawApproval>(withdraw()).await.unwrap_err();
+    let again = Request { path: path(), query: NoQuery, body: NoBody };
+    let asked = ada.0.call::<ReaskApproval>(again).await.unwrap_err();
+    for refusal in [withdrawn, asked] {
+        assert_eq!((refusal.status, refusal.code.as_str()), (404, "not_found"));
+    }
+    assert_eq!(ben.0.call::<WithdrawApproval>(withdraw()).await.unwrap().0.status, ApprovalStatus::Withdrawn);
 }
