@@ -7,9 +7,10 @@ use astudio::contract::StudioError;
 use astudio::contract::ops::approvals::{ApprovalStatus, GetApproval, ReaskApproval, WithdrawApproval};
 use astudio::contract::ops::common::IdPath;
 use astudio::contract::ops::people::{DeleteMember, PatchTenant, TenantPatch, UserPath};
+use astudio::contract::ops::tokens::{CreateToken, RevokeToken, TokenCreate};
 use astudio::contract::ops::turns::{InterruptTurn, ResumeTurn};
 use astudio::contract::turn::TurnStatus;
-use astudio::contract::wire::{NoBody, NoQuery};
+use astudio::contract::wire::{NoBody, NoPath, NoQuery};
 use async_trait::async_trait;
 use rules::scope::RequestScope;
 use serde_json::{Value, json};
@@ -245,6 +246,67 @@ async fn a_passing_failure_does_not_cost_an_approval() {
     there.0.call::<ResumeTurn>(resume).await.unwrap();
     assert!(there.end_of(&asked.turn).await.response.starts_with("Done: order 1007"));
     assert_eq!(here.order(1007).await["status"], "cancelled");
+}
+
+/// Approves what this person's ask waits for, after something was taken away from them, and answers what became of the call.
+async fn approved_too_late(demo: &Demo, asker: &Person, taken: impl AsyncFnOnce()) -> Value {
+    let ben = demo.of("ben");
+    let asked = asker.ask("orders-desk", "cancel 1007").await;
+    let id = ben.pending().await[0].id.clone();
+    taken().await;
+    ben.decide(&id, json!({ "decision": "approve" })).await.unwrap();
+    let mut end = ben.end_of(&asked.turn).await;
+    assert_eq!(ben.order(1007).await["status"], "open");
+    serde_json::to_value(end.tool_calls.remove(0)).unwrap()
+}
+
+#[tokio::test]
+async fn a_write_does_not_run_by_a_token_that_was_revoked_or_ended_meanwhile() {
+    for ended in [false, true] {
+        let (demo, _) = Demo::new().await;
+        let ben = demo.of("ben");
+        let body = TokenCreate { name: "job".into(), scopes: vec!["run".into()], days: Some(1) };
+        let new = Request { path: NoPath {}, query: NoQuery, body };
+        let token = ben.0.call::<CreateToken>(new).await.unwrap().0;
+        let store = demo.app.engine.store.clone();
+        let sign_in = engine::tokens::sign_in(&store, &token.secret.unwrap()).await.unwrap();
+        let caller = astudio::Caller { sign_in: Some(sign_in), ..astudio::Caller::default() };
+        let asker = Person(astudio::Client::local(demo.app.engine.clone(), caller));
+        let call = approved_too_late(&demo, &asker, async || {
+            if ended {
+                let end = "update tokens set expires_at = 1";
+                store.write::<_, store::StoreError, _>(move |tx| tx.exec(end, &[])).await.unwrap();
+            } else {
+                let revoke = Request { path: IdPath { id: token.id.clone() }, query: NoQuery, body: NoBody };
+                ben.0.call::<RevokeToken>(revoke).await.unwrap();
+            }
+        })
+        .await;
+        let why = if ended { "has expired" } else { "was revoked" };
+        assert_eq!(call["state"], "refused", "{call}");
+        assert!(call["result"].to_string().contains(why), "{call}");
+    }
+}
+
+/// Lets nobody ask agents any more, once it is told so.
+struct Closing(Arc<AtomicBool>);
+
+impl astudio::Pbac for Closing {
+    fn allows(&self, _: &RequestScope, _: &str, action: &str) -> Option<bool> {
+        Some(action != "astudio:testing:ask" || !self.0.load(Ordering::SeqCst))
+    }
+}
+
+#[tokio::test]
+async fn the_gate_of_asks_is_passed_again_before_an_approved_write_runs() {
+    let (demo, _) = Demo::new().await;
+    let closed = Arc::new(AtomicBool::new(false));
+    let people = engine::people::Memberships(demo.app.engine.store.clone());
+    let other = another_host(&demo).resolver(Arc::new(people)).pbac(Arc::new(Closing(closed.clone()))).build();
+    let asker = Person(astudio::Client::local(other, astudio::Caller::user("ben", Some("demo"))));
+    let call = approved_too_late(&demo, &asker, async || closed.store(true, Ordering::SeqCst)).await;
+    assert_eq!(call["state"], "refused", "{call}");
+    assert!(call["result"].to_string().contains("astudio:testing:ask"), "{call}");
 }
 
 /// A host that knows people by other ids than their sign-ins do.

@@ -141,6 +141,15 @@ pub async fn sign_in(store: &Store, secret: &str) -> Result<SignIn> {
     })
 }
 
+/// Looks at the token of a sign-in again: it may have been revoked since, or have ended.
+///
+/// # Errors
+/// 401 when it is good no more.
+pub(crate) async fn still_good(store: &Store, id: &str) -> Result<()> {
+    let found = store.read::<_, Failure, _>(|tx| Ok(tokens::by_id(tx, id)?)).await?;
+    good(found, Micros::now().0).map(drop)
+}
+
 /// The scopes of a new token: known ones.
 fn scopes(wanted: Vec<String>) -> Result<Vec<String>> {
     let wanted: BTreeSet<String> = wanted.into_iter().collect();
