@@ -49,7 +49,9 @@ impl Serve<ExecuteTool> for Engine {
             Err(error) if error.code == Code::ServerManaged => return Err(error),
             other => other,
         };
-        let bound = entry.build().ok().and_then(|bound| bound.into_iter().next()).ok_or_else(|| {
+        let built = entry.build().and_then(|bound| bound.into_iter().next().ok_or_else(|| "it holds no tool".into()));
+        let bound = built.map_err(|why| {
+            tracing::error!(slug = entry.slug(), why, "a tool could not be built");
             StudioError::new(Code::InstantiationFailed, 500, "The tool could not be built. The log has the details.")
         })?;
         let args = args?;
