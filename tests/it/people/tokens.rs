@@ -152,3 +152,18 @@ async fn a_token_that_ends_makes_none_that_outlives_it() {
     let late = Caller { sign_in: Some(checked), ..Caller::default() };
     call_as::<CreateToken>(&town.engine, late, &[], json!({ "name": "late" })).await.refused(401, "unauthorized");
 }
+
+#[tokio::test]
+async fn a_token_is_limited_whoever_resolves_its_scope() {
+    let world = crate::world::World::empty(crate::world::Setup::default());
+    for user in ["adm", "sup", "ps"] {
+        let (engine, mut caller) = world.host(user);
+        let rights = async |caller: &Caller| {
+            let me = call_as::<GetMe>(engine, caller.clone(), &[], NOTHING).await.ok();
+            me["may_administer"] == true || me["is_superuser"] == true
+        };
+        assert!(rights(&caller).await, "{user}");
+        caller.sign_in.as_mut().unwrap().token_scopes = Some(vec!["run".into(), "author:agents".into()]);
+        assert!(!rights(&caller).await, "{user}");
+    }
+}
