@@ -167,7 +167,13 @@ pub async fn turns(ctx: &Ctx, command: Turns) -> Outcome {
         Turns::Interrupt { id } => ctx.call::<InterruptTurn>(IdPath { id }, NoQuery, NoBody).await?,
         Turns::Settle { id, ordinal, ran, note } => {
             let path = CallPath { id, ordinal: ordinal.to_string() };
-            ctx.call::<SettleCall>(path, NoQuery, SettleBody { ran: ran == "yes", note }).await?
+            let Json(answer) = ctx.call::<SettleCall>(path, NoQuery, SettleBody { ran: ran == "yes", note }).await?;
+            ctx.out.answer(&answer, |out| show(out, &answer))?;
+            // This process ends now, so whoever wants the answer has to drive the turn.
+            if !answer.status.is_over() && !ctx.out.is_json() {
+                ctx.out.note(&format!("The turn can go on. Take it up with: {} turns resume {}", ctx.way, answer.turn));
+            }
+            return Ok(Exit::Done);
         }
     };
     ctx.out.answer(&answer, |out| show(out, &answer))?;

@@ -4,12 +4,13 @@ use super::demo::{Demo, Person};
 use super::place::{Where, everywhere};
 use astudio::Request;
 use astudio::contract::StudioError;
-use astudio::contract::ops::approvals::{ApprovalStatus, GetApproval};
+use astudio::contract::ops::approvals::{ApprovalStatus, GetApproval, ReaskApproval, WithdrawApproval};
 use astudio::contract::ops::common::IdPath;
 use astudio::contract::ops::people::{DeleteMember, PatchTenant, TenantPatch, UserPath};
+use astudio::contract::ops::tokens::{CreateToken, RevokeToken, TokenCreate};
 use astudio::contract::ops::turns::{InterruptTurn, ResumeTurn};
 use astudio::contract::turn::TurnStatus;
-use astudio::contract::wire::{NoBody, NoQuery};
+use astudio::contract::wire::{NoBody, NoPath, NoQuery};
 use async_trait::async_trait;
 use rules::scope::RequestScope;
 use serde_json::{Value, json};
@@ -211,19 +212,22 @@ impl astudio::ScopeResolver for Flaky {
     }
 }
 
-#[tokio::test]
-async fn a_passing_failure_does_not_cost_an_approval() {
-    let (demo, _) = Demo::new().await;
+/// Another host over the home of a demo, with the desk's tools.
+fn another_host(demo: &Demo) -> astudio::Builder {
     let store = demo.app.engine.store.clone();
     let home = store.home().path().to_owned();
-    let down = Arc::new(AtomicBool::new(false));
     let mut registry = astudio::tools::Registry::default();
     registry.register(toolkits::desk::host_tools(home.join("desk.db")));
     let models = Arc::new(astudio::app::Models::new(&astudio::app::Settings::default(), &home));
-    let other = astudio::Builder::new(store.clone(), models)
-        .registry(registry)
-        .resolver(Arc::new(Flaky { people: engine::people::Memberships(store), down: down.clone() }))
-        .build();
+    astudio::Builder::new(store, models).registry(registry)
+}
+
+#[tokio::test]
+async fn a_passing_failure_does_not_cost_an_approval() {
+    let (demo, _) = Demo::new().await;
+    let down = Arc::new(AtomicBool::new(false));
+    let people = engine::people::Memberships(demo.app.engine.store.clone());
+    let other = another_host(&demo).resolver(Arc::new(Flaky { people, down: down.clone() })).build();
     let there = Person(astudio::Client::local(other, astudio::Caller::user("ben", Some("demo"))));
     let here = demo.of("ben");
 
@@ -242,4 +246,118 @@ async fn a_passing_failure_does_not_cost_an_approval() {
     there.0.call::<ResumeTurn>(resume).await.unwrap();
     assert!(there.end_of(&asked.turn).await.response.starts_with("Done: order 1007"));
     assert_eq!(here.order(1007).await["status"], "cancelled");
+}
+
+/// Approves what this person's ask waits for, after something was taken away from them, and answers what became of the call.
+async fn approved_too_late(demo: &Demo, asker: &Person, taken: impl AsyncFnOnce()) -> Value {
+    let ben = demo.of("ben");
+    let asked = asker.ask("orders-desk", "cancel 1007").await;
+    let id = ben.pending().await[0].id.clone();
+    taken().await;
+    ben.decide(&id, json!({ "decision": "approve" })).await.unwrap();
+    let mut end = ben.end_of(&asked.turn).await;
+    assert_eq!(ben.order(1007).await["status"], "open");
+    serde_json::to_value(end.tool_calls.remove(0)).unwrap()
+}
+
+#[tokio::test]
+async fn a_write_does_not_run_by_a_token_that_was_revoked_or_ended_meanwhile() {
+    for ended in [false, true] {
+        let (demo, _) = Demo::new().await;
+        let ben = demo.of("ben");
+        let body = TokenCreate { name: "job".into(), scopes: vec!["run".into()], days: Some(1) };
+        let new = Request { path: NoPath {}, query: NoQuery, body };
+        let token = ben.0.call::<CreateToken>(new).await.unwrap().0;
+        let store = demo.app.engine.store.clone();
+        let sign_in = engine::tokens::sign_in(&store, &token.secret.unwrap()).await.unwrap();
+        let caller = astudio::Caller { sign_in: Some(sign_in), ..astudio::Caller::default() };
+        let asker = Person(astudio::Client::local(demo.app.engine.clone(), caller));
+        let call = approved_too_late(&demo, &asker, async || {
+            if ended {
+                let end = "update tokens set expires_at = 1";
+                store.write::<_, store::StoreError, _>(move |tx| tx.exec(end, &[])).await.unwrap();
+            } else {
+                let revoke = Request { path: IdPath { id: token.id.clone() }, query: NoQuery, body: NoBody };
+                ben.0.call::<RevokeToken>(revoke).await.unwrap();
+            }
+        })
+        .await;
+        let why = if ended { "has expired" } else { "was revoked" };
+        assert_eq!(call["state"], "refused", "{call}");
+        assert!(call["result"].to_string().contains(why), "{call}");
+    }
+}
+
+/// Lets nobody ask agents any more, once it is told so.
+struct Closing(Arc<AtomicBool>);
+
+impl astudio::Pbac for Closing {
+    fn allows(&self, _: &RequestScope, _: &str, action: &str) -> Option<bool> {
+        Some(action != "astudio:testing:ask" || !self.0.load(Ordering::SeqCst))
+    }
+}
+
+#[tokio::test]
+async fn the_gate_of_asks_is_passed_again_before_an_approved_write_runs() {
+    let (demo, _) = Demo::new().await;
+    let closed = Arc::new(AtomicBool::new(false));
+    let people = engine::people::Memberships(demo.app.engine.store.clone());
+    let other = another_host(&demo).resolver(Arc::new(people)).pbac(Arc::new(Closing(closed.clone()))).build();
+    let asker = Person(astudio::Client::local(other, astudio::Caller::user("ben", Some("demo"))));
+    let call = approved_too_late(&demo, &asker, async || closed.store(true, Ordering::SeqCst)).await;
+    assert_eq!(call["state"], "refused", "{call}");
+    assert!(call["result"].to_string().contains("astudio:testing:ask"), "{call}");
+}
+
+/// A host that knows people by other ids than their sign-ins do.
+struct Mapped(engine::people::Memberships);
+
+#[async_trait]
+impl astudio::ScopeResolver for Mapped {
+    async fn resolve(&self, sign_in: &astudio::SignIn) -> astudio::contract::Result<RequestScope> {
+        let user_id = sign_in.user_id.trim_start_matches("login-").to_owned();
+        self.0.resolve(&astudio::SignIn { user_id, ..sign_in.clone() }).await
+    }
+}
+
+#[tokio::test]
+async fn the_asker_answers_in_the_channel_of_the_original_by_whatever_id_they_sign_in() {
+    let (demo, _) = Demo::new().await;
+    let people = engine::people::Memberships(demo.app.engine.store.clone());
+    let other = another_host(&demo).resolver(Arc::new(Mapped(people))).build();
+    let caller = astudio::Caller::user("login-ben", Some("demo"));
+    let (source, token) = server::OneToken::make(caller.sign_in.clone().unwrap()).unwrap();
+    let asker = Person(astudio::Client::local(other.clone(), caller));
+    let asked = asker.ask("orders-desk", "cancel 1007").await;
+    let id = asker.pending().await[0].id.clone();
+    let settings = server::ServerSettings { listen: "127.0.0.1:0".into(), ..server::ServerSettings::default() };
+    let server = server::Server::new(other, Arc::new(source), settings);
+    let listening = server::Listening::bind(server, None).await.unwrap();
+    let url = format!("http://{}/api/v1/agents/hitl/respond", listening.address().unwrap());
+    tokio::spawn(listening.serve(std::future::pending()));
+    // A second provider in one process is refused, and the first is as good.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let request = reqwest::Client::new().post(url).bearer_auth(token);
+    let response = request.json(&json!({ "interaction_id": id, "value": true })).send().await.unwrap();
+    assert_eq!(response.status(), 200, "{}", response.text().await.unwrap());
+    assert!(asker.end_of(&asked.turn).await.response.starts_with("Done: order 1007"));
+}
+
+#[tokio::test]
+async fn who_may_decide_and_did_not_ask_neither_withdraws_nor_asks_again() {
+    let (demo, _) = Demo::new().await;
+    let (root, ada, ben) = (demo.of("root"), demo.of("ada"), demo.of("ben"));
+    let body = TenantPatch { approvals: Some("admins".into()), ..TenantPatch::default() };
+    root.0.call::<PatchTenant>(Request { path: IdPath { id: "demo".into() }, query: NoQuery, body }).await.unwrap();
+    ben.ask("orders-desk", "cancel 1007").await;
+    let id = ada.pending().await[0].id.clone();
+    let path = || IdPath { id: id.clone() };
+    let withdraw = || Request { path: path(), query: NoQuery, body: NoBody };
+    let withdrawn = ada.0.call::<WithdrawApproval>(withdraw()).await.unwrap_err();
+    let again = Request { path: path(), query: NoQuery, body: NoBody };
+    let asked = ada.0.call::<ReaskApproval>(again).await.unwrap_err();
+    for refusal in [withdrawn, asked] {
+        assert_eq!((refusal.status, refusal.code.as_str()), (404, "not_found"));
+    }
+    assert_eq!(ben.0.call::<WithdrawApproval>(withdraw()).await.unwrap().0.status, ApprovalStatus::Withdrawn);
 }

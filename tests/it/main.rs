@@ -13,6 +13,7 @@ mod cli_words;
 mod demo;
 mod desk;
 mod document;
+mod execute;
 mod fuzz;
 mod http;
 mod interleave;

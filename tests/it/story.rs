@@ -244,6 +244,46 @@ fn an_unknown_outcome_is_settled_where_the_turn_waits() {
     assert_eq!(desk.changes(1007), 1);
 }
 
+/// Nobody drives the turn when it is settled: a server goes on with it by itself, a command says what does.
+#[cfg(feature = "failpoints")]
+#[test]
+fn a_settled_turn_goes_on_though_nobody_drove_it() {
+    let unknown = || {
+        let desk = Desk::new();
+        let (turn, _) = killed_at(&desk, "effect_done");
+        let (book, away) = (desk.home().join("desk.db"), desk.home().join("desk.away"));
+        std::fs::rename(&book, &away).unwrap();
+        std::fs::create_dir(&book).unwrap();
+        desk.ends(&["ask", "--resume", "mine", "--no-wait"], 3);
+        std::fs::remove_dir(&book).unwrap();
+        std::fs::rename(&away, &book).unwrap();
+        (desk, turn)
+    };
+    let (desk, turn) = unknown();
+    let web = crate::http::Web::start(&desk, &[]);
+    let ben = crate::http::token(&desk, "ben", &[]);
+    web.post(&format!("/turns/{turn}/calls/0/settle"), &ben, &json!({ "ran": true })).ok(200);
+    until("the end of the turn", || web.get(&format!("/turns/{turn}"), &ben).ok(200)["status"] == "done");
+    let (desk, turn) = unknown();
+    let settled = desk.command(&["turns", "settle", &turn, "0", "--ran", "yes"]).output().unwrap();
+    let told = String::from_utf8(settled.stderr).unwrap();
+    assert!(settled.status.success() && told.contains(&format!("turns resume {turn}")), "{told}");
+    assert_eq!(desk.done(&["turns", "resume", &turn])["status"], "done");
+}
+
+/// An approval outlives the process that asked; taken back through a server, its turn comes to its end there.
+#[test]
+fn a_withdrawn_approval_ends_the_waiting_of_a_turn_that_nobody_drives() {
+    let desk = Desk::new();
+    let turn = text(&desk.ends(&[CANCEL, &["--no-wait"]].concat(), 3)["turn"]);
+    let id = desk.wait_pending(1).remove(0);
+    let web = crate::http::Web::start(&desk, &[]);
+    let ben = crate::http::token(&desk, "ben", &[]);
+    web.post(&format!("/approvals/{id}/withdraw"), &ben, &json!({})).ok(200);
+    until("the end of the turn", || web.get(&format!("/turns/{turn}"), &ben).ok(200)["status"] == "done");
+    assert_eq!(desk.changes(1007), 0);
+}
+
 #[cfg(feature = "failpoints")]
 #[test]
 fn of_many_who_settle_at_once_one_does_and_the_others_hear_that_it_is_known() {

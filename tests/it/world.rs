@@ -35,6 +35,8 @@ pub struct World {
 pub struct Setup {
     pub settings: EngineSettings,
     pub pbac: Option<Arc<dyn Pbac>>,
+    /// Without one, nothing but what the hosts bring.
+    pub policy: Option<TenantToolingPolicy>,
 }
 
 /// An answer, as HTTP would carry it.
@@ -250,7 +252,7 @@ impl World {
         let builder = || {
             Builder::new(store.clone(), Arc::new(NoModels))
                 .registry(registry())
-                .policy(TenantToolingPolicy::deny_all())
+                .policy(setup.policy.clone().unwrap_or_default())
                 .settings(setup.settings.clone())
         };
         let mut tenants = builder().resolver(Arc::new(Claims));

@@ -14,6 +14,9 @@ pub enum Effect {
     Run,
     /// Answers for a person. A credential that is limited to some scopes does not.
     Decide,
+    /// Changes what a person signs in or pays with. A credential that is limited to some scopes does not, or it would be
+    /// limited in name only.
+    Secure,
 }
 
 /// Whether an operation needs a tenant (opted-in hosts only).

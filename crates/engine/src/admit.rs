@@ -5,7 +5,7 @@
 
 use crate::Engine;
 use crate::caller::{Caller, SignIn};
-use crate::tokens::permits;
+use crate::tokens::{narrow, permits};
 use contract::operation::{Authoring, Effect, Gates, RoleNeed, TenantNeed};
 use contract::{Code, Result, StudioError};
 use rules::access::{self, PlainCaller};
@@ -87,10 +87,12 @@ impl Engine {
         let Some(sign_in) = caller.sign_in.filter(|s| !s.user_id.is_empty()) else {
             return Err(StudioError::new(Code::Unauthorized, 401, "Sign in first."));
         };
-        let (host, scope) = match &self.resolver {
+        let (host, mut scope) = match &self.resolver {
             Some(resolver) => (Host::OptedIn, resolver.resolve(&sign_in).await?),
             None => (Host::Plain, plain_scope(&sign_in)),
         };
+        // Here and not by a resolver, for a host brings its own.
+        narrow(&mut scope, sign_in.token_scopes.as_deref());
         let user = scope.user_id().unwrap_or(&sign_in.user_id).to_owned();
         let tenant = scope.tenant().map(str::to_owned);
         let scope = with_user(scope, &user);

@@ -245,8 +245,12 @@ impl Serve<ReaskApproval> for Engine {
         _: Late<NoBody>,
     ) -> Result<Json<ApprovalView>> {
         let (row, _) = self.approval(&who, &path.id).await?;
+        // Who may decide it sees it, and asks nothing for another person.
+        if row.requested_by != who.user {
+            return Err(not_found(&path.id));
+        }
         let over = matches!(row.status, ApprovalStatus::Expired | ApprovalStatus::Void);
-        if row.requested_by != who.user || !over || row.replaced_by.is_some() {
+        if !over || row.replaced_by.is_some() {
             return Err(already(Some(view(row, false))));
         }
         let partition = who.partition()?.clone();

@@ -14,6 +14,8 @@ pub struct SignIn {
     pub tenant: Option<String>,
     /// Names the credential, not its secret; default test sessions hang on it.
     pub credential: String,
+    /// Whether the credential is a personal token, and its name the token's id.
+    pub is_token: bool,
     /// What the credential is limited to; none = all that the role gives.
     pub token_scopes: Option<Vec<String>>,
     /// Plain host only: the session says superuser.

@@ -7,7 +7,7 @@ use contract::ops::catalog::{CatalogQuery, GetCatalog, KindPath};
 use contract::wire::{Json, Late, NoBody};
 use contract::{Result, StudioError};
 use rules::model_params::{Constraint, MODEL_PARAMS};
-use rules::policy::{AllowLists, Phase, Request, SecretOwner};
+use rules::policy::Phase;
 use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use store::repo::keys;
@@ -135,15 +135,7 @@ impl Engine {
     fn tool_rows(&self, who: &Admitted) -> Result<Value> {
         let partition = who.partition()?;
         let lookup = |slug: &str| self.registry.policy_entry(slug);
-        let request = Request {
-            phase: Phase::Attach,
-            partition,
-            allow: &AllowLists::default(),
-            held: &BTreeSet::new(),
-            secrets: SecretOwner::Client,
-            lookup: &lookup,
-        };
-        let shown = |entry: &&Entry| self.policy.check_slug(&request, entry.slug()).is_ok();
+        let shown = |entry: &&Entry| self.policy.check_one(Phase::Attach, partition, entry.slug(), &lookup).is_ok();
         Ok(self.registry.entries().filter(shown).map(tool_row).collect())
     }
 }

@@ -1,8 +1,8 @@
 //! The scope that tools run in, and asking for it anew.
 
-use crate::{Admitted, Caller, Engine, Host};
-use contract::operation::{Effect, Gates};
-use contract::{Result, StudioError};
+use crate::{Admitted, Caller, Engine, Host, tokens};
+use contract::ops::test::Ask;
+use contract::{Operation as _, Result, StudioError};
 use rules::partition::Partition;
 use rules::scope::{BoundRequest, ScopeAgent, ToolScope};
 use runtime::Standing;
@@ -45,7 +45,12 @@ impl Engine {
     }
 
     async fn still(&self, caller: Caller, id: &str, name: &str) -> Result<BoundRequest> {
-        let who = self.admit(caller, &Gates::RECORD, Effect::Run).await?;
+        // A turn can wait for longer than its token is good.
+        if let Some(sign_in) = caller.sign_in.as_ref().filter(|sign_in| sign_in.is_token) {
+            tokens::still_good(&self.store, &sign_in.credential).await?;
+        }
+        // All gates through which a turn comes in.
+        let who = self.admit(caller, &Ask::GATES, Ask::EFFECT).await?;
         let (head, _) = self.visible(&who, name).await?;
         if head.id != id {
             return Err(StudioError::not_found("Agent", name));

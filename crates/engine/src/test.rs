@@ -139,10 +139,9 @@ impl Serve<AskDefer> for Engine {
         query: Late<SessionQuery>,
         body: Late<AskBody>,
     ) -> Result<Json<Deferred>> {
-        let Begun { partition, turn, session, .. } = self.begin(who, path, query, body).await?;
-        let approvals = self.runtime.view(&partition, &turn).await?.tool_calls;
-        let approvals = approvals.into_iter().filter(|call| call.state == "waiting").filter_map(|call| call.approval);
-        Ok(Json(Deferred { turn, session, approvals: approvals.collect() }))
+        // Nothing is looked up any more: a refusal now would hide a turn that has begun. Nor has it come to a question yet.
+        let Begun { turn, session, .. } = self.begin(who, path, query, body).await?;
+        Ok(Json(Deferred { turn, session, approvals: Vec::new() }))
     }
 }
 

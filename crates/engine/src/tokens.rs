@@ -19,6 +19,7 @@ use serde_json::json;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use store::Store;
+use store::repo::tokens::Found;
 use store::repo::{people, tokens};
 use trust::journal::{self, Entry};
 
@@ -46,8 +47,8 @@ pub(crate) fn narrow(scope: &mut RequestScope, scopes: Option<&[String]>) {
 }
 
 /// Whether a token with these scopes may be used for an operation of this effect; none or empty = unlimited. Reading needs
-/// any scope, running `run`, writing one of those for authoring and managing; answering for
-/// the person takes an unlimited token.
+/// any scope, running `run`, writing `author:agents`, for agents are all that a limited token can write; answering for the
+/// person, and their tokens and keys, take an unlimited one.
 pub fn permits(scopes: Option<&[String]>, effect: Effect) -> bool {
     let Some(scopes) = scopes.filter(|scopes| !scopes.is_empty()) else {
         return true;
@@ -56,8 +57,8 @@ pub fn permits(scopes: Option<&[String]>, effect: Effect) -> bool {
     match effect {
         Effect::Read => true,
         Effect::Run => any(&["run"]),
-        Effect::Decide => false,
-        Effect::Write => any(&["author:agents", "author:tools", "manage:tools"]),
+        Effect::Decide | Effect::Secure => false,
+        Effect::Write => any(&["author:agents"]),
     }
 }
 
@@ -94,12 +95,26 @@ fn is_whole(text: &str) -> bool {
         && check_digits(&text[..text.len() - CHECK]) == text[text.len() - CHECK..]
 }
 
+fn refuse(why: &str) -> StudioError {
+    StudioError::new(Code::Unauthorized, 401, why)
+}
+
+/// A token that is still good.
+fn good(found: Option<Found>, now: i64) -> Result<Found> {
+    match found.filter(|token| !token.revoked) {
+        None => Err(refuse("This token is unknown or was revoked. Make a new one.")),
+        Some(token) if token.expires_at.is_some_and(|end| end <= now) => {
+            Err(refuse("This token has expired. Make a new one."))
+        }
+        Some(token) => Ok(token),
+    }
+}
+
 /// The sign-in of a token. User, tenant and membership are not looked at here: the scope resolver does on each request.
 ///
 /// # Errors
 /// 401 for a text that is no token, and for one that is unknown, revoked or at its end.
 pub async fn sign_in(store: &Store, secret: &str) -> Result<SignIn> {
-    let refuse = |why: &str| StudioError::new(Code::Unauthorized, 401, why);
     let secret = secret.trim();
     if !is_whole(secret) {
         return Err(refuse("This is not a whole token. Check that it was copied completely."));
@@ -107,18 +122,7 @@ pub async fn sign_in(store: &Store, secret: &str) -> Result<SignIn> {
     let hash = sha256_hex(secret.as_bytes());
     let found = store.read::<_, Failure, _>(|tx| Ok(tokens::by_hash(tx, &hash)?)).await?;
     let now = Micros::now().0;
-    let token = match found {
-        None => {
-            return Err(refuse("This token is unknown or was revoked. Make a new one."));
-        }
-        Some(token) if token.revoked => {
-            return Err(refuse("This token is unknown or was revoked. Make a new one."));
-        }
-        Some(token) if token.expires_at.is_some_and(|end| end <= now) => {
-            return Err(refuse("This token has expired. Make a new one."));
-        }
-        Some(token) => token,
-    };
+    let token = good(found, now)?;
     if token.last_used_at.is_none_or(|last| now - last >= USE_EVERY) {
         let id = token.id.clone();
         let noted = store.write::<_, Failure, _>(move |tx| Ok(tokens::touch(tx, &id, now)?)).await;
@@ -131,24 +135,27 @@ pub async fn sign_in(store: &Store, secret: &str) -> Result<SignIn> {
         user_id: token.user,
         tenant: Some(token.tenant),
         credential: token.id,
+        is_token: true,
         token_scopes: Some(token.scopes).filter(|scopes| !scopes.is_empty()),
         ..SignIn::default()
     })
 }
 
-/// The scopes of a new token: known ones, and none that the credential which makes it does not have.
-fn scopes(wanted: Vec<String>, own: Option<&[String]>) -> Result<Vec<String>> {
+/// Looks at the token of a sign-in again: it may have been revoked since, or have ended.
+///
+/// # Errors
+/// 401 when it is good no more.
+pub(crate) async fn still_good(store: &Store, id: &str) -> Result<()> {
+    let found = store.read::<_, Failure, _>(|tx| Ok(tokens::by_id(tx, id)?)).await?;
+    good(found, Micros::now().0).map(drop)
+}
+
+/// The scopes of a new token: known ones.
+fn scopes(wanted: Vec<String>) -> Result<Vec<String>> {
     let wanted: BTreeSet<String> = wanted.into_iter().collect();
     if let Some(unknown) = wanted.iter().find(|scope| !SCOPES.contains(&scope.as_str())) {
         let known = SCOPES.join(", ");
         return Err(StudioError::invalid_request(format!("'{unknown}' is no scope of a token; there are {known}.")));
-    }
-    if let Some(own) = own.filter(|own| !own.is_empty())
-        && (wanted.is_empty() || !wanted.iter().all(|scope| own.contains(scope)))
-    {
-        return Err(StudioError::invalid_request(
-            "A token cannot make one that may do more than itself. Name some of its own scopes.",
-        ));
     }
     Ok(wanted.into_iter().collect())
 }
@@ -167,13 +174,14 @@ impl Serve<CreateToken> for Engine {
         let tenant = tenant(&who)?;
         let TokenCreate { name, scopes: wanted, days } = body.open()?;
         let name = label("name", &name)?;
-        let scopes = scopes(wanted, who.sign_in.token_scopes.as_deref())?;
+        let scopes = scopes(wanted)?;
         if days.is_some_and(|days| !(1..=3650).contains(&days)) {
             return Err(StudioError::invalid_request("'days' must be a whole number from 1 to 3650."));
         }
         let secret = make()?;
         let now = Micros::now();
-        let expires_at = days.map(|days| now.plus_seconds(i64::from(days) * 86_400));
+        let wanted_end = days.map(|days| now.plus_seconds(i64::from(days) * 86_400).0);
+        let maker = who.sign_in.is_token.then(|| who.sign_in.credential.clone());
         let new = tokens::NewToken {
             id: ids::record_id(),
             hash: sha256_hex(secret.as_bytes()),
@@ -183,7 +191,7 @@ impl Serve<CreateToken> for Engine {
             user: who.user.clone(),
             scopes,
             created_at: now.0,
-            expires_at: expires_at.map(|at| at.0),
+            expires_at: wanted_end,
         };
         let token = self
             .store
@@ -192,6 +200,13 @@ impl Serve<CreateToken> for Engine {
                 let member = people::get_member(tx, tenant.as_str(), &who.user)?.ok_or_else(|| {
                     StudioError::invalid_request("Only a member of the tenant can have tokens, and you are none.")
                 })?;
+                let mut new = new.clone();
+                if let Some(maker) = &maker {
+                    // Read where it is written: one that was revoked meanwhile leaves none behind that goes on, and one that
+                    // ends has no heir that does not.
+                    let end = good(tokens::by_id(tx, maker)?, now.0)?.expires_at;
+                    new.expires_at = end.into_iter().chain(new.expires_at).min();
+                }
                 tokens::insert(tx, &new)?;
                 let entry = Entry {
                     partition: &tenant,
@@ -210,7 +225,7 @@ impl Serve<CreateToken> for Engine {
                     tenant: new.tenant.clone(),
                     user: new.user.clone(),
                     created_at: now,
-                    expires_at,
+                    expires_at: new.expires_at.map(Micros),
                     last_used_at: None,
                     secret: None,
                 })
@@ -327,26 +342,25 @@ mod tests {
     fn effects_of_limited_tokens() {
         let may = |scopes: &[&str]| {
             let scopes = list(scopes);
-            [Effect::Read, Effect::Run, Effect::Write, Effect::Decide].map(|effect| permits(Some(&scopes), effect))
+            [Effect::Read, Effect::Run, Effect::Write, Effect::Decide, Effect::Secure]
+                .map(|effect| permits(Some(&scopes), effect))
         };
-        assert_eq!(may(&[]), [true, true, true, true]);
-        assert_eq!(may(&["read"]), [true, false, false, false]);
-        assert_eq!(may(&["run"]), [true, true, false, false]);
-        assert_eq!(may(&["author:agents"]), [true, false, true, false]);
-        assert_eq!(may(&["run", "manage:tools"]), [true, true, true, false]);
+        assert_eq!(may(&[]), [true, true, true, true, true]);
+        assert_eq!(may(&["read"]), [true, false, false, false, false]);
+        assert_eq!(may(&["run"]), [true, true, false, false, false]);
+        assert_eq!(may(&["author:agents"]), [true, false, true, false, false]);
+        assert_eq!(may(&["author:tools", "analysis"]), [true, false, false, false, false]);
+        assert_eq!(may(&["run", "manage:tools"]), [true, true, false, false, false]);
+        assert_eq!(may(&SCOPES), [true, true, true, false, false]);
         let analysis = |scopes: &[&str]| permits_analysis(Some(&list(scopes)));
         assert!(analysis(&["analysis"]) && analysis(&["manage:tools"]) && analysis(&[]));
         assert!(!analysis(&["run", "read", "author:tools"]));
     }
 
     #[test]
-    fn a_token_makes_none_that_may_do_more() {
-        let own = list(&["run", "read"]);
-        assert_eq!(scopes(list(&["run", "run"]), Some(&own)).unwrap(), ["run"]);
-        assert_eq!(scopes(list(&[]), None).unwrap(), Vec::<String>::new());
-        for wanted in [list(&[]), list(&["author:agents"]), list(&["run", "analysis"])] {
-            assert!(scopes(wanted, Some(&own)).is_err());
-        }
-        assert!(scopes(list(&["admin"]), None).is_err());
+    fn a_token_has_scopes_that_there_are() {
+        assert_eq!(scopes(list(&["run", "run"])).unwrap(), ["run"]);
+        assert_eq!(scopes(list(&[])).unwrap(), Vec::<String>::new());
+        assert!(scopes(list(&["admin"])).is_err());
     }
 }

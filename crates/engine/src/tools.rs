@@ -1,11 +1,11 @@
 //! Direct execution of a tool. There is nobody here to approve a write, so host writes are refused before anything is built.
 
-use crate::{Admitted, Engine, Host, Serve};
+use crate::{Admitted, Engine, Serve};
 use contract::ops::tools::{ExecuteBody, ExecuteTool, SlugPath, ToolResult};
 use contract::turn::CallResult;
 use contract::wire::{Json, Late, NoQuery};
 use contract::{Code, Micros, Result, StudioError};
-use rules::policy::{AllowLists, Phase, Request, SecretOwner};
+use rules::policy::Phase;
 use rules::scope::ScopeReason;
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -26,19 +26,9 @@ impl Serve<ExecuteTool> for Engine {
             .filter(|entry| !entry.is_toolkit())
             .ok_or_else(|| StudioError::not_found("Tool", &path.slug))?;
         let facts = entry.facts().next().ok_or_else(|| StudioError::not_found("Tool", &path.slug))?;
-        if let (Host::OptedIn, Some(partition)) = (who.host, &who.partition) {
-            let lookup = |slug: &str| self.registry.policy_entry(slug);
-            let request = Request {
-                phase: Phase::Execute,
-                partition,
-                allow: &AllowLists::default(),
-                held: &Default::default(),
-                secrets: SecretOwner::Client,
-                lookup: &lookup,
-            };
-            self.policy.check_slug(&request, entry.slug())?;
-        }
+        // Whether it applies to the partition is the policy's own to say.
         let partition = who.partition.clone().unwrap_or(rules::partition::Partition::GLOBAL);
+        self.policy.check_one(Phase::Execute, &partition, entry.slug(), &|slug| self.registry.policy_entry(slug))?;
         let scope = enter(facts, Some(&who.bind(&partition, None))).map_err(scope_refused)?;
         if facts.needs_approval() {
             return Err(StudioError::new(
@@ -59,7 +49,9 @@ impl Serve<ExecuteTool> for Engine {
             Err(error) if error.code == Code::ServerManaged => return Err(error),
             other => other,
         };
-        let bound = entry.build().ok().and_then(|bound| bound.into_iter().next()).ok_or_else(|| {
+        let built = entry.build().and_then(|bound| bound.into_iter().next().ok_or_else(|| "it holds no tool".into()));
+        let bound = built.map_err(|why| {
+            tracing::error!(slug = entry.slug(), why, "a tool could not be built");
             StudioError::new(Code::InstantiationFailed, 500, "The tool could not be built. The log has the details.")
         })?;
         let args = args?;

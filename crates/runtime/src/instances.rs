@@ -3,7 +3,7 @@
 use crate::agent::AgentVersion;
 use contract::ids;
 use rules::partition::Partition;
-use rules::policy::{AllowLists, Phase, Refusal, Request, SecretOwner, TenantToolingPolicy};
+use rules::policy::{Phase, Refusal, TenantToolingPolicy};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -63,16 +63,7 @@ impl Instance {
     }
 
     fn judge(&self, phase: Phase, slug: &str) -> Result<(), Refusal> {
-        let lookup = |slug: &str| self.registry.policy_entry(slug);
-        let request = Request {
-            phase,
-            partition: &self.partition,
-            allow: &AllowLists::default(),
-            held: &Default::default(),
-            secrets: SecretOwner::Client,
-            lookup: &lookup,
-        };
-        self.policy.check_slug(&request, slug).map(drop)
+        self.policy.check_one(phase, &self.partition, slug, &|slug| self.registry.policy_entry(slug))
     }
 
     fn entries(&self) -> impl Iterator<Item = &Entry> {

@@ -84,14 +84,14 @@ pub fn stopping() -> StudioError {
     )
 }
 
-/// Takes the turn of an approval up again once it is decided: the process that asked may be gone, and a client of this
-/// server need not come back for its turn to go on. Whoever decides for another person does not act for them.
+/// Takes a turn up again once what it waited for is decided, withdrawn or settled: the process that asked may be gone, and a
+/// client of this server need not come back for its turn to go on. Whoever decides for another person does not act for them.
 pub fn go_on(shared: &Arc<Shared>, caller: Caller, turn: &str) {
     let (engine, turn) = (shared.engine.clone(), turn.to_owned());
     tokio::spawn(async move {
         let request = WireRequest { path: [("id".to_owned(), turn)].into(), ..WireRequest::default() };
         if let Err(error) = engine.call::<ResumeTurn>(caller, request).await {
-            tracing::debug!(%error, "the turn of a decided approval stays for who asked");
+            tracing::debug!(%error, "the turn that need not wait any more stays for who asked");
         }
     });
 }

@@ -1,15 +1,16 @@
 //! How one request of an operation is carried out: who calls, what is sent, whether it was sent before, and what comes back.
 
 use crate::conditional::{self, Read};
-use crate::repeat::{BOOT, BOOT_ID, Kept, Named};
+use crate::repeat::{self, BOOT, BOOT_ID, Kept, Named};
 use crate::shared::{Shared, owner};
 use crate::{answer, ask, request, sse};
 use axum::body::Body;
 use axum::extract::Request;
 use axum::response::Response;
 use contract::operation::Effect;
-use contract::ops::approvals::DecideApproval;
+use contract::ops::approvals::{DecideApproval, WithdrawApproval};
 use contract::ops::test::{Ask, AskDefer, AskStream};
+use contract::ops::turns::SettleCall;
 use contract::wire::{Method, Raw, WireReply, WireRequest};
 use contract::{Code, Operation as _, Result, StudioError};
 use engine::{Caller, Entry};
@@ -21,6 +22,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
+/// What ends a turn's waiting. Its answer names the turn, which the process that asked may have left without a driver.
+const ENDS_WAITING: [&str; 3] = [DecideApproval::ID, WithdrawApproval::ID, SettleCall::ID];
 
 /// Carries a request of an operation out, and answers as HTTP does.
 ///
@@ -73,11 +76,12 @@ pub async fn carry(
     };
     let (work_shared, entry) = (shared.clone(), *entry);
     let work = async move {
-        let response = match call(&work_shared, &entry, caller, request, &headers).await {
-            Ok(response) => response,
-            Err(error) => answer::refusal(&error),
+        let (response, lasts) = match call(&work_shared, &entry, caller, request, &headers).await {
+            Ok(response) => (response, true),
+            // A turn may have begun for whom a stopping process sends away, and this process begins no other in its place.
+            Err(error) => (answer::refusal(&error), repeat::lasts(&error) || *work_shared.stopping.borrow()),
         };
-        keep(response).await
+        keep(response, lasts).await
     };
     let (kept, repeated) = shared.repeats.once(named, work).await?;
     let mut response = answer::bytes(kept.status, kept.body);
@@ -88,12 +92,12 @@ pub async fn carry(
     Ok(response)
 }
 
-async fn keep(response: Response) -> Kept {
+async fn keep(response: Response, lasts: bool) -> Kept {
     use http_body_util::BodyExt as _;
     let (status, headers) = (response.status().as_u16(), response.headers().clone());
     // It was written in this process, whole.
     let body = response.into_body().collect().await.map(|body| body.to_bytes()).unwrap_or_default();
-    Kept { status, headers, body }
+    Kept { status, headers, body, lasts }
 }
 
 fn is_stream(entry: &Entry) -> bool {
@@ -125,14 +129,14 @@ async fn call(
         }
         return in_time(tokio::time::timeout(seconds, read(shared, entry, caller, request, headers)).await);
     }
-    conditional::expect(shared, entry, &caller, &mut request, headers).await?;
+    let reworded = conditional::expect(shared, entry, &caller, &mut request, headers).await?;
     // Whatever was begun is done, whether or not somebody still waits for the answer.
     let (all, entry) = (shared, *entry);
     let shared = all.clone();
     let work = tokio::spawn(async move {
-        let reply = (entry.call)(shared.engine.clone(), caller.clone(), request).await?;
-        let (status, value) = conditional::json_of(reply)?;
-        if entry.meta.id == DecideApproval::ID {
+        let reply = (entry.call)(shared.engine.clone(), caller.clone(), request).await;
+        let (status, value) = conditional::json_of(reply.map_err(|error| reworded.refusal(error))?)?;
+        if ENDS_WAITING.contains(&entry.meta.id) {
             ask::go_on(&shared, caller, value["turn"].as_str().unwrap_or_default());
         }
         let mut response = answer::json(status, &value);

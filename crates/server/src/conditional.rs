@@ -5,7 +5,7 @@
 
 use crate::shared::Shared;
 use bytes::Bytes;
-use contract::ops::agents::{DeleteAgent, GetAgent, ListAgents, PatchAgent};
+use contract::ops::agents::{CreateAgent, DeleteAgent, GetAgent, ListAgents, PatchAgent, ReloadAgent};
 use contract::ops::common::{VersionQuery, expected_version_unsupported, expected_version_value};
 use contract::wire::{Json, Query as _, Raw, WireReply, WireRequest};
 use contract::{Code, Operation as _, Result, StudioError};
@@ -83,57 +83,96 @@ async fn list_of(shared: &Shared, caller: Caller, request: WireRequest) -> Resul
     serde_json::to_vec(&list).map(Bytes::from).map_err(|_| StudioError::internal())
 }
 
-/// Makes `If-Match` of a write of an agent the version that it expects.
+/// A version that no record has: whoever expects it is told of a conflict.
+const NO_VERSION: i64 = 0;
+/// An `expected_version` that is none.
+const NONSENSE: &str = "If-Match";
+
+/// What a write says of an `If-Match` that cannot be read, in place of what it would say of its `expected_version`.
+#[derive(Default)]
+pub struct Reworded(Option<&'static str>);
+
+impl Reworded {
+    /// The refusal, about what the client sent.
+    pub fn refusal(&self, error: StudioError) -> StudioError {
+        match self.0 {
+            Some(message) if error.code == Code::InvalidExpectedVersion => StudioError::new(error.code, 400, message),
+            _ => error,
+        }
+    }
+}
+
+/// Makes `If-Match` of a write of an agent the version that it expects, so that the write refuses it where the contract's order
+/// says so: 409 for a record that is not the one that was read; 400 for a tag that is none, and for another version than the
+/// body's.
 ///
 /// # Errors
-/// The refusals of the write's own gates; 409 for a record that is not the one that was read; 400 for a tag that is none, for
-/// another version than the body's, and for a write that takes no version.
+/// The refusals of the write's own gates and 404; 400 for a write that takes no version.
 pub async fn expect(
     shared: &Shared,
     entry: &Entry,
     caller: &Caller,
     request: &mut WireRequest,
     headers: &HeaderMap,
-) -> Result<()> {
-    let Some(value) = headers.get(IF_MATCH).filter(|_| request.path.contains_key("name")) else { return Ok(()) };
+) -> Result<Reworded> {
+    let untouched = Ok(Reworded::default());
+    let Some(value) = headers.get(IF_MATCH).filter(|_| request.path.contains_key("name")) else { return untouched };
     if !entry.meta.id.starts_with("agents.") {
-        return Ok(());
+        return untouched;
     }
     shared.engine.admit(caller.clone(), &entry.meta.gates, entry.meta.effect).await?;
-    if ![PatchAgent::ID, DeleteAgent::ID].contains(&entry.meta.id) {
+    if entry.meta.id == CreateAgent::ID {
         return Err(expected_version_unsupported());
     }
     let wanted = value.to_str().map(str::trim).unwrap_or_default();
-    if wanted == "*" {
-        return Ok(());
+    let takes_version = [PatchAgent::ID, DeleteAgent::ID].contains(&entry.meta.id);
+    if takes_version && wanted == "*" {
+        return untouched;
     }
-    let invalid = |message: &str| StudioError::new(Code::InvalidExpectedVersion, 400, message);
     let path = WireRequest { path: request.path.clone(), ..WireRequest::default() };
     let now = shared.engine.call::<GetAgent>(caller.clone(), path).await?;
     let now = serde_json::to_value(&now.0).unwrap_or_default();
     if now["can_manage"] != true {
         // The write says why.
-        return Ok(());
+        return untouched;
     }
-    let version = wanted.strip_prefix('"').and_then(|tag| tag.split('-').next()?.parse::<i64>().ok());
-    let version = version.ok_or_else(|| invalid("'If-Match' must be the ETag of the agent as it was read."))?;
-    let differ = || invalid("'If-Match' and 'expected_version' name two different versions. Name one.");
-    let same = |named: Option<i64>| if named.is_none_or(|named| named == version) { Ok(()) } else { Err(differ()) };
+    if entry.meta.id == ReloadAgent::ID {
+        request.query.push(("expected_version".into(), NONSENSE.into()));
+        return untouched;
+    }
+    if !takes_version {
+        return Err(expected_version_unsupported());
+    }
+    let tag = wanted.strip_prefix('"').and_then(|tag| tag.split('-').next()?.parse::<i64>().ok());
+    let same = tag_of(&now).as_deref() == Some(wanted);
+    // What is to be expected, or why there is nothing to expect; of a record that is another one than was read, nothing.
+    let expect = |named: Option<i64>| match tag {
+        None => Err("'If-Match' must be the ETag of the agent as it was read."),
+        Some(version) if named.is_some_and(|named| named != version) => {
+            Err("'If-Match' and 'expected_version' name two different versions. Name one.")
+        }
+        Some(version) => Ok(if same { version } else { NO_VERSION }),
+    };
+    // What is refused anyway, a version or a body that is none, is left as it is: the write says so in its place.
     if entry.meta.id == DeleteAgent::ID {
-        same(VersionQuery::open(request.query.clone())?.expected_version)?;
-        request.query.push(("expected_version".into(), version.to_string()));
-    } else if let Raw::Bytes(bytes) = &request.body
-        // A body that is no object is refused where the contract's order says so.
-        && let Ok(Value::Object(mut body)) = contract::json::parse(bytes)
-    {
-        same(expected_version_value(body.get("expected_version"))?)?;
-        body.insert("expected_version".into(), version.into());
-        request.body = Raw::Value(Value::Object(body));
+        let Ok(named) = VersionQuery::open(request.query.clone()) else { return untouched };
+        let (value, reworded) = match expect(named.expected_version) {
+            Ok(version) => (version.to_string(), Reworded::default()),
+            Err(message) => (NONSENSE.into(), Reworded(Some(message))),
+        };
+        request.query.push(("expected_version".into(), value));
+        return Ok(reworded);
     }
-    if tag_of(&now).as_deref() != Some(wanted) {
-        return Err(StudioError::version_conflict(now["version"].as_i64()));
-    }
-    Ok(())
+    let Raw::Bytes(bytes) = &request.body else { return untouched };
+    let Ok(Value::Object(mut body)) = contract::json::parse(bytes) else { return untouched };
+    let Ok(named) = expected_version_value(body.get("expected_version")) else { return untouched };
+    let (value, reworded) = match expect(named) {
+        Ok(version) => (version.into(), Reworded::default()),
+        Err(message) => (NONSENSE.into(), Reworded(Some(message))),
+    };
+    body.insert("expected_version".into(), value);
+    request.body = Raw::Value(Value::Object(body));
+    Ok(reworded)
 }
 
 /// The tag of an agent as this caller sees it.

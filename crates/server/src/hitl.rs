@@ -11,7 +11,7 @@ use axum::response::Response;
 use axum::routing::post;
 use contract::ops::approvals::{DecideApproval, GetApproval};
 use contract::wire::{Method, Raw, WireRequest};
-use contract::{Code, Result, StudioError, json};
+use contract::{Code, Operation as _, Result, StudioError, json};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
@@ -36,7 +36,9 @@ async fn responded(shared: &Arc<Shared>, request: Request) -> Result<Response> {
     let decision = decision(&body["value"])?;
     let path = || WireRequest { path: [("id".to_owned(), id.to_owned())].into(), ..WireRequest::default() };
     let asked = shared.engine.call::<GetApproval>(caller.clone(), path()).await?.0;
-    if caller.sign_in.as_ref().is_none_or(|sign_in| sign_in.user_id != asked.requested_by) {
+    // By whom the scope names: a host's resolver may know the person by another id than their sign-in does.
+    let who = shared.engine.admit(caller.clone(), &GetApproval::GATES, GetApproval::EFFECT).await?;
+    if who.user != asked.requested_by {
         let message = "Only the person who asked answers here. Whoever else may decide does so in their approvals.";
         return Err(StudioError::new(Code::AccessDenied, 403, message));
     }

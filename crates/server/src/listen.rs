@@ -217,7 +217,8 @@ fn web(router: Router, settings: &ServerSettings) -> Router {
         return router;
     }
     let origins = settings.origins.iter().filter_map(|origin| HeaderValue::from_str(origin).ok());
-    let named = ["idempotency-key", "last-event-id", "prefer", "x-request-id", "x-studio-session"];
+    let named = ["idempotency-key", "last-event-id", "prefer", "x-astudio-boot", "x-request-id", "x-studio-session"];
+    let told = ["etag", "idempotent-replayed", "preference-applied", "retry-after", "x-astudio-boot", "x-request-id"];
     let headers = [AUTHORIZATION, CONTENT_TYPE, ACCEPT, IF_MATCH, IF_NONE_MATCH];
     let headers = headers.into_iter().chain(named.map(HeaderName::from_static));
     router.layer(
@@ -225,7 +226,7 @@ fn web(router: Router, settings: &ServerSettings) -> Router {
             .allow_origin(origins.collect::<Vec<_>>())
             .allow_methods([Method::GET, Method::POST, Method::PUT, Method::PATCH, Method::DELETE])
             .allow_headers(headers.collect::<Vec<_>>())
-            .expose_headers(["etag", "x-request-id", "retry-after"].map(HeaderName::from_static)),
+            .expose_headers(told.map(HeaderName::from_static)),
     )
 }
 

@@ -5,9 +5,12 @@
 //! is refused by another one, and looks. One that names none is taken for new, and versions and names keep most writes from being
 //! done twice.
 
+use crate::answer;
 use bytes::Bytes;
 use contract::{Code, Result, StudioError};
 use http::{HeaderMap, HeaderName, HeaderValue};
+use serde::Deserialize;
+use serde_json::json;
 use sha2::{Digest as _, Sha256};
 use std::collections::{HashMap, VecDeque};
 use std::future::Future;
@@ -25,7 +28,7 @@ const MOST_KEY: usize = 255;
 const MOST_KEYS: usize = 1_000;
 /// Bytes of them.
 const MOST_BYTES: usize = 2 * 1024 * 1024;
-/// Answers beyond this are not kept; no write answers with more than a record.
+/// Answers beyond this are not kept: what a model or a tool said can be long. That it was said is kept.
 const MOST_ANSWER: usize = 256 * 1024;
 /// How long an answer is kept.
 const KEPT: Duration = Duration::from_secs(600);
@@ -39,6 +42,15 @@ pub struct Kept {
     pub headers: HeaderMap,
     /// The body.
     pub body: Bytes,
+    /// Whether a repeat gets it; else a repeat is there to try again.
+    pub lasts: bool,
+}
+
+/// Whether a refusal answers repeats, too. A failure of the moment does not, unless a turn has begun: a repeat would begin a
+/// second one.
+pub fn lasts(error: &StudioError) -> bool {
+    let of_the_moment = error.status >= 500 || error.status == 429;
+    !of_the_moment || error.details.as_ref().is_some_and(|details| details["turn"].is_string())
 }
 
 type Slot = watch::Receiver<Option<Kept>>;
@@ -143,14 +155,18 @@ impl Repeats {
     }
 
     fn keep(&self, named: &Named, id: u64, kept: &Kept) {
+        let short = (kept.body.len() > MOST_ANSWER).then(|| too_long(kept));
         let mut owners = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(owner) = owners.get_mut(&named.owner) else { return };
-        // A failure of the moment is not kept: the repeat is there to try again. Nor is what would fill the memory.
-        if kept.status >= 500 || kept.status == 429 || kept.body.len() > MOST_ANSWER {
+        if !kept.lasts {
             owner.forget(&named.key, id);
         } else if let Some(one) = owner.by_key.get_mut(&named.key).filter(|one| one.id == id) {
-            one.bytes = kept.body.len();
-            owner.bytes += kept.body.len();
+            one.bytes = short.as_ref().unwrap_or(kept).body.len();
+            owner.bytes += one.bytes;
+            if let Some(short) = short {
+                // Whoever waits already hears the answer itself.
+                one.slot = watch::channel(Some(short)).1;
+            }
             owner.answered.push_back((Instant::now(), named.key.clone(), id));
         }
     }
@@ -184,6 +200,25 @@ impl Owner {
     }
 }
 
+/// What repeats get in place of an answer that would fill the memory.
+fn too_long(kept: &Kept) -> Kept {
+    #[derive(Deserialize)]
+    struct Begun {
+        turn: Option<String>,
+    }
+    let mut error = StudioError::new(
+        Code::Unavailable,
+        503,
+        "This was done before, and its answer is too long to be kept for repeats. Read what there is now.",
+    );
+    if let Ok(Begun { turn: Some(turn) }) = serde_json::from_slice(&kept.body) {
+        error = error.with(json!({ "turn": turn }));
+    }
+    let headers = answer::refusal(&error).into_parts().0.headers;
+    let body = serde_json::to_vec(&error.body()).unwrap_or_default().into();
+    Kept { status: error.status, headers, body, lasts: true }
+}
+
 async fn wait(mut answer: Slot) -> Result<Kept> {
     let kept = answer.wait_for(Option::is_some).await.ok().and_then(|kept| kept.clone());
     kept.ok_or_else(StudioError::internal)
@@ -200,7 +235,8 @@ mod tests {
     }
 
     fn kept(status: u16, body: &str) -> Kept {
-        Kept { status, headers: HeaderMap::new(), body: Bytes::copy_from_slice(body.as_bytes()) }
+        let lasts = lasts(&StudioError::new(Code::InternalError, status, "x"));
+        Kept { status, headers: HeaderMap::new(), body: Bytes::copy_from_slice(body.as_bytes()), lasts }
     }
 
     /// Work that counts how often it is done.
@@ -245,6 +281,26 @@ mod tests {
         repeats.once(named("a", "k", "x"), work(&count, 503)).await.unwrap();
         assert_eq!(repeats.once(named("a", "k", "x"), work(&count, 409)).await.unwrap(), (kept(409, "1"), false));
         assert_eq!(repeats.once(named("a", "k", "x"), work(&count, 200)).await.unwrap(), (kept(409, "1"), true));
+    }
+
+    #[test]
+    fn a_failure_after_a_turn_has_begun_lasts() {
+        let error = |status: u16| StudioError::new(Code::QueryFailed, status, "x");
+        assert!(lasts(&error(404)) && !lasts(&error(502)) && !lasts(&error(429)));
+        assert!(lasts(&error(503).with(json!({ "turn": "t-1", "session": "s" }))));
+        assert!(!lasts(&error(503).with(json!({ "turn": null }))));
+    }
+
+    #[tokio::test]
+    async fn what_was_answered_at_length_is_not_done_again() {
+        let (repeats, count) = (Repeats::default(), Arc::new(AtomicU32::new(0)));
+        let long = json!({ "turn": "t-1", "response": "x".repeat(MOST_ANSWER) }).to_string();
+        let first = repeats.once(named("a", "k", "x"), std::future::ready(kept(200, &long))).await.unwrap();
+        assert_eq!(first, (kept(200, &long), false), "the first is told everything");
+        let (again, repeated) = repeats.once(named("a", "k", "x"), work(&count, 200)).await.unwrap();
+        let said: serde_json::Value = serde_json::from_slice(&again.body).unwrap();
+        assert_eq!((again.status, repeated, &said["details"]["turn"]), (503, true, &json!("t-1")), "{said}");
+        assert_eq!(count.load(Ordering::SeqCst), 0);
     }
 
     #[tokio::test]

@@ -91,3 +91,26 @@ fn what_cannot_be_served_is_said_at_the_start() {
         desk.ends(&["serve", "--listen", "127.0.0.1:0"], 2);
     }
 }
+
+#[test]
+fn a_page_of_another_origin_can_send_and_read_what_a_client_needs() {
+    let desk = Desk::with("[server]\norigins = [\"https://chat.example.com\"]\n");
+    let web = Web::start(&desk, &[]);
+    let ben = token(&desk, "ben", &[]);
+    let ask = "idempotency-key,last-event-id,prefer,x-astudio-boot,x-studio-session";
+    let preflight = web.request(Method::OPTIONS, "/agents", "").header("origin", "https://chat.example.com");
+    let preflight = preflight.header("access-control-request-method", "POST");
+    let allowed =
+        web.send(preflight.header("access-control-request-headers", ask)).header("access-control-allow-headers");
+    let read = web.send(web.request(Method::GET, "/me", &ben).header("origin", "https://chat.example.com"));
+    let exposed = read.header("access-control-expose-headers");
+    let has = |list: &str, name: &str| list.split(',').any(|one| one.trim().eq_ignore_ascii_case(name));
+    for name in ask.split(',') {
+        assert!(has(&allowed, name), "{name}: {allowed}");
+    }
+    for name in ["etag", "idempotent-replayed", "preference-applied", "retry-after", "x-astudio-boot", "x-request-id"] {
+        assert!(has(&exposed, name), "{name}: {exposed}");
+    }
+    let foreign = web.send(web.request(Method::GET, "/me", &ben).header("origin", "https://else.example.com"));
+    assert_eq!(foreign.header("access-control-allow-origin"), "");
+}

@@ -47,6 +47,11 @@ fn a_limited_token_does_what_it_may() {
     web.post("/agents", &read, &json!({ "name": "x" })).refused(403, "access_denied");
     web.post("/agents/orders-desk/test/ask", &read, &json!({ "query": "x" })).refused(403, "access_denied");
     web.post("/agents/orders-desk/test/ask", &run, &json!({ "query": "what's up with order 1020?" })).ok(200);
+    let tools = token(&desk, "ben", &["manage:tools"]);
+    let change = web.request(Method::PATCH, "/agents/orders-desk", &tools).json(&json!({ "description": "x" }));
+    web.send(change).refused(403, "access_denied");
+    web.post("/tokens", &tools, &json!({ "name": "x", "scopes": ["manage:tools"] })).refused(403, "access_denied");
+    web.post("/keys", &tools, &json!({ "provider": "openai", "api_key": "x" })).refused(403, "access_denied");
     web.post("/approvals/x/decision", &run, &json!({ "decision": "approve" })).refused(403, "access_denied");
 }
 
@@ -112,6 +117,30 @@ fn agents_have_versions_that_requests_can_name() {
     change(&tag, json!({ "description": "y" })).refused(409, "version_conflict");
     let foreign = web.request(Method::PATCH, "/agents/orders-desk", &vic).header("if-match", "\"7-0\"");
     web.send(foreign.json(&json!({ "description": "z" }))).refused(403, "not_manageable");
+    // A tag that is not the record's, or none at all, comes where the contract has the version: after what else is wrong.
+    for stale in ["\"7-0\"", "nonsense"] {
+        change(stale, json!({ "name": "x" })).refused(422, "name_immutable");
+        let broken = web.request(Method::PATCH, "/agents/orders-desk", &ben).header("if-match", stale);
+        web.send(broken.header("content-type", "application/json").body("{")).refused(400, "invalid_json");
+    }
+    let olga = token(&desk, "olga", &[]);
+    web.post("/agents", &olga, &json!({ "name": "hers", "llm": "rehearsal:greeter" })).ok(201);
+    let own = web.get("/agents/hers", &olga).header("etag");
+    let of_hers = |method: Method, tag: &str| {
+        web.send(
+            web.request(method, "/agents/hers", &olga).header("if-match", tag).json(&json!({ "description": "x" })),
+        )
+    };
+    of_hers(Method::DELETE, "nonsense").refused(400, "invalid_expected_version");
+    of_hers(Method::DELETE, "\"7-0\"").refused(409, "version_conflict");
+    // The version is right, and the tag is of another record or of somebody else's access.
+    of_hers(Method::PATCH, "\"1-0\"").refused(409, "version_conflict");
+    desk.done(&["--as", "ada@demo", "members", "set", "olga", "--role", "viewer"]);
+    for tag in [own.as_str(), "\"7-0\"", "nonsense"] {
+        for method in [Method::PATCH, Method::DELETE] {
+            of_hers(method, tag).refused(403, "authoring_denied");
+        }
+    }
     let shared = web.request(Method::PATCH, "/agents/orders-desk/visibility", &ben).header("if-match", &tag);
     web.send(shared.json(&json!({ "visibility": "tenant" }))).refused(400, "expected_version_unsupported");
     assert_eq!(change(&changed.header("etag"), json!({ "description": "y" })).status, 200);
@@ -163,6 +192,23 @@ fn a_request_that_is_sent_again_is_done_once() {
     let (one, two) = (ask().ok(202), ask().ok(202));
     assert_eq!(one["turn"], two["turn"]);
     assert_eq!(desk.wait_pending(1).len(), 1);
+}
+
+#[test]
+fn an_ask_that_failed_after_its_turn_began_begins_no_other() {
+    let desk = Desk::new();
+    let web = Web::start(&desk, &[]);
+    let ben = token(&desk, "ben", &[]);
+    web.post("/agents", &ben, &json!({ "name": "broken", "llm": "rehearsal:no-such-script" })).ok(201);
+    let ask = || {
+        let sent = web.request(Method::POST, "/agents/broken/test/ask", &ben).header("idempotency-key", "k-1");
+        web.send(sent.json(&json!({ "query": "hello", "session": "s" })))
+    };
+    let (first, again) = (ask(), ask());
+    first.refused(502, "query_failed");
+    assert!(first.body["details"]["turn"].is_string(), "{first:?}");
+    assert_eq!((&first.body, again.header("idempotent-replayed").as_str()), (&again.body, "true"));
+    assert_eq!(web.get("/agents/broken/test/sessions", &ben).ok(200)["sessions"][0]["turns"], 1);
 }
 
 #[test]

@@ -1,9 +1,13 @@
 //! Personal tokens: shown once, limited, ended.
 
-use super::town::{NOTHING, Town, found_in};
+use super::town::{NOTHING, Town, call_as, found_in};
+use contract::ops::agents::PatchAgent;
+use contract::ops::keys::{DeleteKey, StoreKey};
 use contract::ops::me::GetMe;
 use contract::ops::people::{DeleteMember, ListTenants, ListUsers, PutMember};
 use contract::ops::tokens::{CreateToken, ListTenantTokens, ListTokens, RevokeTenantToken, RevokeToken};
+use engine::Caller;
+use engine::tokens::sign_in;
 use serde_json::{Value, json};
 
 /// Makes a token; answers its id and secret.
@@ -102,6 +106,21 @@ async fn a_limited_token_stays_limited() {
     town.call::<PutMember>("ana@acme", &[("user", "bo")], json!({ "role": "Viewer" })).await.ok();
     assert_eq!(town.with_token::<GetMe>(&author, NOTHING).await.ok()["may_author"], false, "the role of now counts");
 
+    // The scopes for tools write no agents, and no limited token touches what its person signs in or pays with.
+    let (_, tools) =
+        token(&town, "bo@acme", json!({ "name": "t", "scopes": ["run", "author:tools", "manage:tools"] })).await;
+    for secret in [&tools, &author] {
+        town.with_token::<CreateToken>(secret, json!({ "name": "x", "scopes": ["run"] }))
+            .await
+            .refused(403, "access_denied");
+        town.with_token::<StoreKey>(secret, json!({ "provider": "openai", "api_key": "k-123456789" }))
+            .await
+            .refused(403, "access_denied");
+        town.with_token::<DeleteKey>(secret, NOTHING).await.refused(403, "access_denied");
+        town.with_token::<RevokeToken>(secret, NOTHING).await.refused(403, "access_denied");
+    }
+    town.with_token::<PatchAgent>(&tools, json!({ "description": "x" })).await.refused(403, "access_denied");
+
     for scopes in [json!(["admin"]), json!(["*"]), json!(["run "]), json!("run"), json!([1])] {
         let body = json!({ "name": "x", "scopes": scopes });
         town.call::<CreateToken>("bo@acme", &[], body).await.refused(400, "invalid_request");
@@ -111,4 +130,40 @@ async fn a_limited_token_stays_limited() {
         town.call::<CreateToken>("bo@acme", &[], body).await.refused(400, "invalid_request");
     }
     town.call::<CreateToken>("nt", &[], json!({ "name": "x" })).await.refused(422, "tenant_required");
+}
+
+#[tokio::test]
+async fn a_token_that_ends_makes_none_that_outlives_it() {
+    let town = Town::new().await;
+    let (maker, secret) = token(&town, "bo@acme", json!({ "name": "day", "days": 1 })).await;
+    let list = town.call::<ListTokens>("bo@acme", &[], NOTHING).await.ok();
+    let end = list["tokens"][0]["expires_at"].clone();
+    assert!(end.is_string(), "{list}");
+    for days in [NOTHING, json!(30)] {
+        let made = town.with_token::<CreateToken>(&secret, json!({ "name": "heir", "days": days })).await;
+        assert_eq!((made.status, &made.body["expires_at"]), (201, &end), "{days}: {made:?}");
+    }
+    let (_, endless) = token(&town, "bo@acme", json!({ "name": "endless" })).await;
+    let made = town.with_token::<CreateToken>(&endless, json!({ "name": "heir" })).await;
+    assert_eq!((made.status, &made.body["expires_at"]), (201, &NOTHING), "{made:?}");
+    // One that is revoked between its check and the write makes none.
+    let checked = sign_in(&town.store, &secret).await.unwrap();
+    town.call::<RevokeToken>("bo@acme", &[("id", &maker)], NOTHING).await.ok();
+    let late = Caller { sign_in: Some(checked), ..Caller::default() };
+    call_as::<CreateToken>(&town.engine, late, &[], json!({ "name": "late" })).await.refused(401, "unauthorized");
+}
+
+#[tokio::test]
+async fn a_token_is_limited_whoever_resolves_its_scope() {
+    let world = crate::world::World::empty(crate::world::Setup::default());
+    for user in ["adm", "sup", "ps"] {
+        let (engine, mut caller) = world.host(user);
+        let rights = async |caller: &Caller| {
+            let me = call_as::<GetMe>(engine, caller.clone(), &[], NOTHING).await.ok();
+            me["may_administer"] == true || me["is_superuser"] == true
+        };
+        assert!(rights(&caller).await, "{user}");
+        caller.sign_in.as_mut().unwrap().token_scopes = Some(vec!["run".into(), "author:agents".into()]);
+        assert!(!rights(&caller).await, "{user}");
+    }
 }

@@ -15,14 +15,14 @@ operations! {
     }
     /// Store a provider key, sealed.
     StoreKey = "keys.store" {
-        Post "/keys" "/keys/{provider}", Write, Gates::FREE.pbac("keys", "store"),
+        Post "/keys" "/keys/{provider}", Secure, Gates::FREE.pbac("keys", "store"),
         path: OptionalProviderPath, query: NoQuery, body: KeyStore, reply: Json<KeyStored>, ok: 201,
         refusals: [InvalidRoute 400, InvalidJson 400, InvalidRequest 400, InvalidConfig 422, InvalidProvider 400,
             VaultUnavailable 503, StoreFailed 500],
     }
     /// Delete a provider key; fine when there is none.
     DeleteKey = "keys.delete" {
-        Delete "/keys/{provider}" "/keys", Write, Gates::FREE.pbac("keys", "delete"),
+        Delete "/keys/{provider}" "/keys", Secure, Gates::FREE.pbac("keys", "delete"),
         path: OptionalProviderPath, query: NoQuery, body: NoBody, reply: Json<KeyDeleted>, ok: 200,
         refusals: [MissingProvider 400, DeleteFailed 500],
     }

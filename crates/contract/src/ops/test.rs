@@ -158,7 +158,7 @@ pub struct Deferred {
     pub turn: String,
     /// Name of its session.
     pub session: String,
-    /// Approvals that it waits for already.
+    /// Approvals that it waits for already; none as it has only begun. The turn names those it comes to.
     pub approvals: Vec<String>,
 }
 

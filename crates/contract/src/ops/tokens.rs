@@ -17,13 +17,13 @@ operations! {
     }
     /// Make a token; its secret is shown once.
     CreateToken = "tokens.create" {
-        Post "/tokens", Write, Gates::RECORD,
+        Post "/tokens", Secure, Gates::RECORD,
         path: NoPath, query: NoQuery, body: TokenCreate, reply: Json<Token>, ok: 201,
         refusals: [InvalidJson 400, InvalidRequest 400],
     }
     /// Revoke one's own token.
     RevokeToken = "tokens.revoke" {
-        Delete "/tokens/{id}", Write, Gates::RECORD,
+        Delete "/tokens/{id}", Secure, Gates::RECORD,
         path: IdPath, query: NoQuery, body: NoBody, reply: Json<TokenRevoked>, ok: 200,
         refusals: [NotFound 404],
     }
@@ -35,7 +35,7 @@ operations! {
     }
     /// Revoke any token of the caller's tenant.
     RevokeTenantToken = "tokens.admin_revoke" {
-        Delete "/admin/tokens/{id}", Write, Gates::ADMIN,
+        Delete "/admin/tokens/{id}", Secure, Gates::ADMIN,
         path: IdPath, query: NoQuery, body: NoBody, reply: Json<TokenRevoked>, ok: 200,
         refusals: [NotFound 404],
     }
@@ -91,7 +91,7 @@ pub struct TokenCreate {
     #[serde(default)]
     #[cfg_attr(feature = "schema", schemars(extend("items" = { "enum": ["run", "read", "author:agents", "author:tools", "manage:tools", "analysis"] })))]
     pub scopes: Vec<String>,
-    /// Days until it ends, 1 to 3650; none = it does not.
+    /// Days until it ends, 1 to 3650; none = it does not. One made with a token ends with that token at the latest.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(range(min = 1, max = 3650)))]
     pub days: Option<u32>,

@@ -1,7 +1,6 @@
 //! From a sign-in to a scope, by the memberships of this installation.
 
 use crate::failure::Failure;
-use crate::tokens::narrow;
 use crate::{ScopeResolver, SignIn};
 use async_trait::async_trait;
 use contract::ops::people::Role;
@@ -27,11 +26,7 @@ impl ScopeResolver for Memberships {
         };
         let standing = self.0.read::<_, Failure, _>(|tx| Ok(people::standing(tx, tenant, user)?)).await?;
         match standing {
-            Some(standing) if standing.user_active && standing.tenant_active => {
-                let mut scope = scope(user, tenant, standing);
-                narrow(&mut scope, sign_in.token_scopes.as_deref());
-                Ok(scope)
-            }
+            Some(standing) if standing.user_active && standing.tenant_active => Ok(scope(user, tenant, standing)),
             _ => Err(unauthorized()),
         }
     }

@@ -154,6 +154,25 @@ impl TenantToolingPolicy {
     }
 }
 
+impl TenantToolingPolicy {
+    /// Judges one tool or toolkit by itself, where nothing is held, no secrets are at stake and no list of the tenant was asked
+    /// for: a call, a build, a row of the catalogue.
+    ///
+    /// # Errors
+    /// As [`Self::check_slug`].
+    pub fn check_one(
+        &self,
+        phase: Phase,
+        partition: &Partition,
+        slug: &str,
+        lookup: &dyn Fn(&str) -> Option<Entry>,
+    ) -> Result<(), Refusal> {
+        let (allow, held) = (AllowLists::default(), BTreeSet::new());
+        let request = Request { phase, partition, allow: &allow, held: &held, secrets: SecretOwner::Client, lookup };
+        self.check_slug(&request, slug).map(drop)
+    }
+}
+
 impl Request<'_> {
     fn lists_apply(&self, slug: &str) -> bool {
         let held = || self.held.iter().any(|held| super::same_slug(held, slug));

@@ -75,10 +75,19 @@ pub fn insert(tx: &mut dyn Tx, new: &NewToken) -> Result<(), StoreError> {
 
 /// The token whose secret has this hash.
 pub fn by_hash(tx: &mut dyn Tx, hash: &str) -> Result<Option<Found>, StoreError> {
-    let row = tx.query_one(
-        "select id, tenant, user_id, scopes, expires_at, last_used_at, revoked_at from tokens where hash = $1",
-        vals![hash],
-    )?;
+    found(tx, "hash", hash)
+}
+
+/// The token with this id.
+pub fn by_id(tx: &mut dyn Tx, id: &str) -> Result<Option<Found>, StoreError> {
+    found(tx, "id", id)
+}
+
+fn found(tx: &mut dyn Tx, column: &'static str, value: &str) -> Result<Option<Found>, StoreError> {
+    let sql = format!(
+        "select id, tenant, user_id, scopes, expires_at, last_used_at, revoked_at from tokens where {column} = $1"
+    );
+    let row = tx.query_one(&sql, vals![value])?;
     row.map(|row| {
         Ok(Found {
             id: row.text(0)?,

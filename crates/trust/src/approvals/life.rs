@@ -106,7 +106,7 @@ impl Life {
             Act::Consume => true,
         };
         if !allowed {
-            return Err(if self.may_see(who) && act == Act::Withdraw { Refused::Already } else { Refused::NotFound });
+            return Err(Refused::NotFound);
         }
         match (act, self.status_at(now, void_seconds)) {
             (Act::Approve, Status::Pending) => Ok(Status::Approved),
@@ -153,6 +153,16 @@ mod tests {
         assert!(life("group:ops", false).may_decide(&member) && !life("group:dev", false).may_decide(&member));
         let asker = Who { user: "ann", administers: true, groups: Some(&groups) };
         assert!(!life("admins", true).may_decide(&asker) && !life("group:ops", true).may_decide(&asker));
+    }
+
+    #[test]
+    fn only_who_asked_withdraws_and_to_others_there_is_nothing_to_withdraw() {
+        let admin = Who { user: "adm", administers: true, groups: None };
+        for deciders in ["admins", "asker"] {
+            let life = life(deciders, false);
+            assert_eq!(life.after(Act::Withdraw, &admin, Micros(1), 600), Err(Refused::NotFound), "{deciders}");
+            assert_eq!(life.after(Act::Withdraw, &user("ann"), Micros(1), 600), Ok(Status::Withdrawn));
+        }
     }
 
     #[test]
