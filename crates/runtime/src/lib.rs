@@ -17,6 +17,8 @@ mod settings;
 mod source;
 mod standing;
 mod talk;
+#[cfg(test)]
+mod testing;
 pub mod turn;
 mod view;
 mod watch;

@@ -182,6 +182,14 @@ impl Driven {
         Ok(())
     }
 
+    /// The same for what cannot be found out again; see [`Runtime::append_surely`].
+    pub(crate) async fn append_surely(&mut self, events: Vec<TurnEvent>) -> Result<(), RuntimeError> {
+        for logged in self.runtime.append_surely(&self.lease, events).await? {
+            self.state.apply(&logged);
+        }
+        Ok(())
+    }
+
     /// After a crash: a write that had started is unknown, unless the tool itself can tell.
     pub(crate) async fn recover(&mut self) -> Result<(), RuntimeError> {
         let holder_lives = self.runtime.holder_lives(&self.turn);

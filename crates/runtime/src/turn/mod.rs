@@ -2,6 +2,8 @@
 
 pub(crate) mod drive;
 #[cfg(test)]
+mod faults;
+#[cfg(test)]
 mod interleavings;
 pub(crate) mod lease;
 pub(crate) mod results;

@@ -143,7 +143,8 @@ impl Driven {
             })
             .collect();
         let Reply { blocks, usage, finish } = *reply;
-        self.append(vec![TurnEvent::ModelReplied { blocks, calls, usage, finish }]).await
+        // Asked again it would say something else, and cost as much.
+        self.append_surely(vec![TurnEvent::ModelReplied { blocks, calls, usage, finish }]).await
     }
 
     fn planned(&self, ordinal: u32) -> PlannedCall {
@@ -370,13 +371,13 @@ impl Driven {
                 let lease = self.lease.clone();
                 let run = cleared.execute(Duration::from_secs(self.runtime.settings.call_seconds));
                 let mut run = std::pin::pin!(run);
-                // A write that runs is never dropped half-way: a lost lease only means that somebody else will call its
-                // outcome unknown.
+                // A write that runs is never dropped half-way, and what came of it is written whenever it still can be:
+                // only who has taken the turn over meanwhile may call its outcome unknown.
                 let answered = tokio::select! {
                     answered = &mut run => answered,
                     error = runtime.keep(&lease) => {
-                        let _ = run.await;
-                        return Err(error);
+                        tracing::warn!(turn = lease.turn, %error, "the lease ended while a write runs");
+                        run.await
                     }
                 };
                 match answered {
@@ -391,7 +392,7 @@ impl Driven {
                 TurnEvent::CallEnded { ordinal, result }
             }
         };
-        self.append(vec![ended]).await?;
+        self.append_surely(vec![ended]).await?;
         store::fault::point("end_written");
         Ok(())
     }
