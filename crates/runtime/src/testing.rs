@@ -3,10 +3,10 @@
 use crate::turn::state::State;
 use crate::{Ask, KeyChoice, ModelSource, Runtime, RuntimeSettings, Standing};
 use async_trait::async_trait;
-use contract::Micros;
 use contract::ops::agents::ModelParams;
 use contract::ops::approvals::ApprovalStatus;
 use contract::turn::{LoggedEvent, TurnStatus};
+use contract::{Micros, StudioError};
 use models::{
     Block, Finish, Message, ModelCall, ModelClient, ModelError, ModelEvent, ModelRequest, ModelStream, Reply,
 };
@@ -15,8 +15,8 @@ use rules::partition::Partition;
 use rules::policy::TenantToolingPolicy;
 use rules::scope::BoundRequest;
 use serde_json::{Map, Value, json};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use store::repo::agents::{self, Agent, Definition, Head};
 use store::repo::approvals as approval_rows;
@@ -59,12 +59,16 @@ impl Gate {
 }
 
 /// `story` waits at the gate and tells one; `write` and `read` call the tool of this name once; anything else is answered.
-struct Model(Arc<Gate>);
+struct Model(Arc<Gate>, Asked);
+
+/// What the model was asked.
+type Asked = Arc<Mutex<Vec<ModelRequest>>>;
 
 #[async_trait]
 impl ModelClient for Model {
     async fn stream(&self, request: ModelRequest) -> Result<ModelStream, ModelError> {
         let last = request.messages.last().cloned();
+        self.1.lock().unwrap().push(request);
         let gate = self.0.clone();
         let answer = async move {
             let block = match last {
@@ -83,7 +87,7 @@ impl ModelClient for Model {
     }
 }
 
-struct Models(Arc<Gate>);
+struct Models(Arc<Gate>, Asked);
 
 #[async_trait]
 impl ModelSource for Models {
@@ -92,7 +96,7 @@ impl ModelSource for Models {
     }
 
     async fn connect(&self, _: &str, _: Option<&Secret>) -> Result<Arc<dyn ModelClient>, ModelError> {
-        Ok(Arc::new(Model(self.0.clone())))
+        Ok(Arc::new(Model(self.0.clone(), self.1.clone())))
     }
 
     fn needs_key(&self, _: &str) -> bool {
@@ -135,11 +139,17 @@ pub struct Bench {
     pub fails: Arc<AtomicBool>,
     /// How often a tool came to its end.
     pub runs: Arc<AtomicUsize>,
+    /// What the model was asked.
+    pub asked: Asked,
     agent: String,
-    _home: TempDir,
+    home: TempDir,
 }
 
 impl Bench {
+    pub async fn new() -> Self {
+        Self::with(RuntimeSettings::default()).await
+    }
+
     pub async fn with(settings: RuntimeSettings) -> Self {
         let home = TempDir::new().unwrap();
         let store = Store::open(&StoreSettings::new(home.path())).unwrap();
@@ -154,10 +164,35 @@ impl Bench {
         let id = agent.head.id.clone();
         let p = partition.clone();
         store.write(move |tx| agents::insert(tx, &p, &agent, "ann")).await.unwrap();
-        let (gate, runs) = (Arc::new(Gate::new()), Arc::new(AtomicUsize::new(0)));
+        let (gate, runs, asked) = (Arc::new(Gate::new()), Arc::default(), Asked::default());
         let policy = TenantToolingPolicy::own_machine();
-        let runtime = runtime(store, &gate, &runs, policy, settings);
-        Self { runtime, partition, gate, fails, runs, agent: id, _home: home }
+        let runtime = runtime(store, &gate, &runs, &asked, policy, settings);
+        Self { runtime, partition, gate, fails, runs, asked, agent: id, home }
+    }
+
+    /// Ends the process and begins another one, whose policy permits no tool.
+    pub async fn restart_without_tools(&mut self) {
+        self.runtime.shutdown().await;
+        let (store, settings) = (self.runtime.store.clone(), self.runtime.settings.clone());
+        let mut policy = TenantToolingPolicy::deny_all();
+        policy.host_toolkits = false;
+        self.runtime = runtime(store, &self.gate, &self.runs, &self.asked, policy, settings);
+    }
+
+    /// Stops a turn as ann.
+    pub async fn interrupt(&self, turn: &str) -> Result<(), StudioError> {
+        let stopped = self.runtime.interrupt(&self.partition, turn, "ann", standing());
+        // Less than what an interrupt waits for a write.
+        tokio::time::timeout(Duration::from_secs(5), stopped).await.expect("the turn rests")
+    }
+
+    /// Whether anybody holds the instance of the session.
+    pub async fn holds_instance(&self, turn: &str) -> bool {
+        let key = format!("session:{}", self.row(turn).await.session_id);
+        let unused = || -> Result<_, StudioError> { panic!("the session has no instance") };
+        let instance = self.runtime.instances.get(&key, unused).unwrap();
+        // One is kept and one is in our hands.
+        instance.users() > 2
     }
 
     /// Asks; answers the turn.
@@ -226,6 +261,18 @@ impl Bench {
         assert_eq!(changed, Ok(1));
     }
 
+    /// Makes the log of a turn unreadable.
+    pub async fn spoil(&self, turn: &str) {
+        let id = turn.to_owned();
+        let sql = "update turn_events set body = 'x' where turn_id = $1";
+        assert!(self.runtime.store.write(move |tx| tx.exec(sql, store::vals![&id])).await.unwrap() > 0);
+    }
+
+    /// Another living process on the home, as far as leases go.
+    pub fn other_process(&self) -> Store {
+        Store::open(&StoreSettings::new(self.home.path())).unwrap()
+    }
+
     /// How a call of a turn ended or stands, in the words of the log.
     pub async fn kinds(&self, turn: &str) -> Vec<String> {
         let events = self.events(turn).await;
@@ -242,6 +289,7 @@ fn runtime(
     store: Store,
     gate: &Arc<Gate>,
     runs: &Arc<AtomicUsize>,
+    asked: &Asked,
     policy: TenantToolingPolicy,
     settings: RuntimeSettings,
 ) -> Runtime {
@@ -254,7 +302,7 @@ fn runtime(
     let mut registry = Registry::default();
     let rejected = registry.register(HostTools::new("t_").tool(tool("t_write", false)).tool(tool("t_read", true)));
     assert!(rejected.is_empty(), "{rejected:?}");
-    Runtime::new(store, Arc::new(registry), Arc::new(Models(gate.clone())), None, policy, settings)
+    Runtime::new(store, Arc::new(registry), Arc::new(Models(gate.clone(), asked.clone())), None, policy, settings)
 }
 
 fn agent() -> Agent {

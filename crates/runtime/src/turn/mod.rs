@@ -6,6 +6,8 @@ mod faults;
 #[cfg(test)]
 mod interleavings;
 pub(crate) mod lease;
+#[cfg(test)]
+mod rests;
 pub(crate) mod results;
 pub mod state;
 pub(crate) mod step;

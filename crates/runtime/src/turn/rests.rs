@@ -1,0 +1,50 @@
+//! Turns that wait, are stopped, or are left: who is told, and what is held meanwhile.
+
+use crate::testing::Bench;
+use contract::turn::{TurnStatus, Watched};
+use contract::StudioError;
+use futures_util::StreamExt as _;
+use std::time::Duration;
+
+async fn waiting(bench: &Bench) -> String {
+    let turn = bench.ask("write").await;
+    bench.until(&turn, TurnStatus::Waiting).await;
+    turn
+}
+
+/// All that a watcher is told before the stream ends.
+async fn watched(bench: &Bench, turn: &str) -> Vec<Watched> {
+    let stream = bench.runtime.watch(bench.partition.clone(), turn.to_owned(), "s".into(), 0);
+    let told = stream.map(|(_, seen)| seen).collect();
+    tokio::time::timeout(Duration::from_secs(10), told).await.expect("the stream ends")
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_turn_that_nobody_works_on_is_watched_no_longer() {
+    let bench = Bench::new().await;
+    let turn = waiting(&bench).await;
+    bench.runtime.shutdown().await;
+    // Its process died while it worked.
+    bench.tamper(&turn, "status = 'running', lease_owner = '0'").await;
+    let told = watched(&bench, &turn).await;
+    assert!(matches!(told.last(), Some(Watched::Event { entry }) if entry.seq == bench.row(&turn).await.last_seq));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_failure_of_the_past_ends_no_watch_of_a_turn_that_another_process_drives() {
+    let bench = Bench::new().await;
+    let turn = waiting(&bench).await;
+    bench.runtime.shutdown().await;
+    bench.runtime.watchers.enter(&turn).expect("nobody drives it").failed(StudioError::internal());
+    let watch = || bench.runtime.watch(bench.partition.clone(), turn.clone(), "s".into(), 0);
+    // Nobody goes on with it: all of its log is told, and the end.
+    let told: Vec<_> = watch().collect().await;
+    assert!(told.len() > 2);
+    let other = bench.other_process();
+    let owner = other.home().process_id();
+    bench.tamper(&turn, &format!("status = 'running', lease_owner = '{owner}', lease_until = 9000000000000000")).await;
+    let mut stream = watch().skip(told.len());
+    // Longer than between two looks.
+    let next = tokio::time::timeout(Duration::from_millis(2_500), stream.next()).await;
+    assert!(next.is_err(), "{next:?}");
+}
