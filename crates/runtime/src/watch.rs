@@ -10,7 +10,8 @@ use rules::partition::Partition;
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
-use store::repo::{approvals, turns};
+use store::repo::approvals;
+use store::repo::turns::{self, TurnRow};
 
 /// Who drives and who watches which turn in this process.
 #[derive(Clone, Default)]
@@ -248,7 +249,7 @@ impl Watching {
             self.left = None;
         }
         let rests = row.status == TurnStatus::Waiting && row.last_seq == self.last && self.told_waiting != self.last;
-        if rests && !self.goes_on().await? {
+        if rests && !self.goes_on(&row).await? {
             self.told_waiting = self.last;
             let now = Micros::now();
             let approvals = rows
@@ -263,9 +264,9 @@ impl Watching {
     }
 
     /// Whether a turn that rests is about to go on by itself.
-    async fn goes_on(&self) -> Result<bool, StudioError> {
+    async fn goes_on(&self, row: &TurnRow) -> Result<bool, StudioError> {
         let somebody = self.runtime.watchers.is_driven(&self.turn) || self.since.elapsed() < TAKING_UP;
-        Ok(somebody && self.runtime.is_answered(&self.turn).await?)
+        Ok(somebody && self.runtime.is_answered(row).await?)
     }
 }
 

@@ -1,6 +1,7 @@
 //! Turns that wait, are stopped, or are left: who is told, and what is held meanwhile.
 
 use crate::testing::Bench;
+use crate::turn::state::CallState;
 use contract::turn::{TurnStatus, Watched};
 use contract::StudioError;
 use futures_util::StreamExt as _;
@@ -9,6 +10,18 @@ use std::time::Duration;
 async fn waiting(bench: &Bench) -> String {
     let turn = bench.ask("write").await;
     bench.until(&turn, TurnStatus::Waiting).await;
+    turn
+}
+
+/// A turn that rests over a call whose outcome nobody knows.
+async fn unknown(bench: &Bench) -> String {
+    let turn = waiting(bench).await;
+    bench.approve(&turn).await;
+    bench.gate.arrived().await;
+    bench.tamper(&turn, "lease_epoch = lease_epoch + 1, lease_owner = '0'").await;
+    bench.gate.let_go();
+    bench.until(&turn, TurnStatus::Waiting).await;
+    assert_eq!(bench.state(&turn).await.calls[0].state, CallState::Unknown);
     turn
 }
 
@@ -47,4 +60,20 @@ async fn a_failure_of_the_past_ends_no_watch_of_a_turn_that_another_process_driv
     // Longer than between two looks.
     let next = tokio::time::timeout(Duration::from_millis(2_500), stream.next()).await;
     assert!(next.is_err(), "{next:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn stopping_a_turn_that_waits_for_nobodys_answer_answers_at_once() {
+    let bench = Bench::new().await;
+    let turn = unknown(&bench).await;
+    bench.interrupt(&turn).await.unwrap();
+    let state = bench.state(&turn).await;
+    assert!(state.interrupted, "it was told when the wish had been seen: {:?}", bench.kinds(&turn).await);
+    assert_eq!(bench.row(&turn).await.status, TurnStatus::Waiting);
+    // And one that only asked is over by then.
+    bench.runtime.settle(&bench.partition, &turn, 0, "ann", true, None).await.unwrap();
+    bench.until(&turn, TurnStatus::Interrupted).await;
+    let turn = waiting(&bench).await;
+    bench.interrupt(&turn).await.unwrap();
+    assert_eq!(bench.row(&turn).await.status, TurnStatus::Interrupted);
 }
