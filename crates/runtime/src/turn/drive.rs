@@ -9,7 +9,7 @@ use crate::instances::Shared;
 use crate::standing::{self, Standing};
 use crate::watch::Live;
 use contract::ops::approvals::ApprovalStatus;
-use contract::turn::{NotApproved, TurnEvent, TurnStatus};
+use contract::turn::{LoggedEvent, NotApproved, TurnEvent, TurnStatus};
 use contract::{Micros, StudioError};
 use models::{Message, ModelClient};
 use rules::partition::Partition;
@@ -108,7 +108,7 @@ async fn once(
     driven.recover().await?;
     loop {
         // Taken before anything is tried: what comes between the attempt and the wait is a difference, not a part of it.
-        let seen = driven.look().await?;
+        let seen = look(runtime, partition, turn).await?;
         if let Some(by) = driven.stop_asked().await? {
             driven.interrupt(by).await?;
         }
@@ -127,7 +127,11 @@ async fn once(
             return Ok(On::Over);
         }
         if driven.state.last_seq == before && effects.contains(&Effect::Await) {
-            driven.wait(seen, &mut bell).await?;
+            let seen = Seen { last_seq: before, abandoned: false, ..seen };
+            let lease = driven.lease.clone();
+            // It may be a day: the instance, the log and the model's client are not held meanwhile.
+            drop(driven);
+            wait(runtime, &lease, seen, &mut bell).await?;
             return Ok(On::Again);
         }
     }
@@ -259,64 +263,76 @@ impl Driven {
     }
 
     async fn finish(&mut self, status: TurnStatus, text: String) -> Result<(), RuntimeError> {
-        let (lease, seconds) = (self.lease.clone(), self.runtime.settings.lease_seconds);
-        let by = self.turn.user_id.clone();
-        let logged = self
-            .runtime
-            .store
-            .write(move |tx| -> Result<_, RuntimeError> {
-                let ended = TurnEvent::Ended { status, text: text.clone() };
-                let logged = super::lease::append_in(tx, &lease, seconds, &[ended])?;
-                approvals::end_open(tx, Micros::now(), &lease.turn, None, &by, "The turn ended.")?;
-                turns::release(tx, &lease.turn, lease.epoch, status)?;
-                Ok(logged)
-            })
-            .await?;
-        for event in &logged {
-            self.state.apply(event);
+        for event in end(&self.runtime, &self.lease, Vec::new(), status, text).await? {
+            self.state.apply(&event);
         }
         Ok(())
     }
+}
 
-    /// Waits for people: gives the lease back, and comes back when something that matters has changed, or when the next
-    /// open question expires. `seen` is how things stood before the last attempt to go on.
-    async fn wait(&mut self, seen: Seen, bell: &mut store::bell::Waiter) -> Result<(), RuntimeError> {
-        let seen = Seen { last_seq: self.state.last_seq, abandoned: false, ..seen };
-        self.runtime.release(&self.lease, TurnStatus::Waiting).await?;
-        while !self.runtime.is_stopping() && self.look().await? == seen {
+/// Ends a turn, after these last entries: nothing that was asked is left open, and the lease is given back.
+async fn end(
+    runtime: &Runtime,
+    lease: &Lease,
+    mut events: Vec<TurnEvent>,
+    status: TurnStatus,
+    text: String,
+) -> Result<Vec<LoggedEvent>, RuntimeError> {
+    events.push(TurnEvent::Ended { status, text });
+    let (lease, seconds) = (lease.clone(), runtime.settings.lease_seconds);
+    runtime
+        .store
+        .write(move |tx| -> Result<_, RuntimeError> {
+            let logged = super::lease::append_in(tx, &lease, seconds, &events)?;
+            approvals::end_open(tx, Micros::now(), &lease.turn, None, &lease.user, "The turn ended.")?;
+            turns::release(tx, &lease.turn, lease.epoch, status)?;
+            Ok(logged)
+        })
+        .await
+}
+
+/// Waits for people: gives the lease back, and comes back when something that matters has changed, or when the next open
+/// question expires. `seen` is how things stood before the last attempt to go on.
+async fn wait(
+    runtime: &Runtime,
+    lease: &Lease,
+    seen: Seen,
+    bell: &mut store::bell::Waiter,
+) -> Result<(), RuntimeError> {
+    runtime.release(lease, TurnStatus::Waiting).await?;
+    while !runtime.is_stopping() && look(runtime, &lease.partition, &lease.turn).await? == seen {
+        let now = Micros::now();
+        let slice = match seen.expires_at {
+            Some(at) => Duration::from_micros(u64::try_from(at.0 - now.0 + 1000).unwrap_or(0)),
+            None => Duration::from_secs(3600),
+        };
+        // A ring can be lost when its sender is killed between the commit and the ring.
+        runtime.pause(bell, slice.min(Duration::from_secs(5))).await;
+    }
+    Ok(())
+}
+
+/// How a turn stands, for its driver.
+async fn look(runtime: &Runtime, partition: &Partition, turn: &str) -> Result<Seen, RuntimeError> {
+    let (partition, id) = (partition.clone(), turn.to_owned());
+    let void = runtime.settings.void_seconds;
+    runtime
+        .store
+        .read(move |tx| -> Result<_, RuntimeError> {
             let now = Micros::now();
-            let slice = match seen.expires_at {
-                Some(at) => Duration::from_micros(u64::try_from(at.0 - now.0 + 1000).unwrap_or(0)),
-                None => Duration::from_secs(3600),
-            };
-            // A ring can be lost when its sender is killed between the commit and the ring.
-            self.runtime.pause(bell, slice.min(Duration::from_secs(5))).await;
-        }
-        Ok(())
-    }
-
-    async fn look(&self) -> Result<Seen, RuntimeError> {
-        let (partition, id) = (self.partition.clone(), self.turn.id.clone());
-        let void = self.runtime.settings.void_seconds;
-        let runtime = &self.runtime;
-        runtime
-            .store
-            .read(move |tx| -> Result<_, RuntimeError> {
-                let now = Micros::now();
-                let row = turns::get(tx, &partition, &id)?;
-                let rows = approval_rows::of_turn(tx, &id)?;
-                let pending = |a: &&approval_rows::ApprovalRow| a.status == ApprovalStatus::Pending;
-                Ok(Seen {
-                    last_seq: row.as_ref().map_or(0, |row| row.last_seq),
-                    stop: row.as_ref().is_some_and(|row| row.stop_asked_by.is_some()),
-                    over: row.as_ref().is_none_or(|row| row.status.is_over()),
-                    abandoned: row.as_ref().is_some_and(|row| runtime.is_abandoned(row)),
-                    expires_at: rows.iter().filter(pending).map(|a| a.expires_at).min(),
-                    approvals: rows.iter().map(|a| (a.id.clone(), approvals::status_at(a, now, void))).collect(),
-                })
+            let row = turns::get(tx, &partition, &id)?;
+            let rows = approval_rows::of_turn(tx, &id)?;
+            let pending = |a: &&approval_rows::ApprovalRow| a.status == ApprovalStatus::Pending;
+            Ok(Seen {
+                last_seq: row.as_ref().map_or(0, |row| row.last_seq),
+                stop: row.as_ref().is_some_and(|row| row.stop_asked_by.is_some()),
+                over: row.as_ref().is_none_or(|row| row.status.is_over()),
+                abandoned: row.as_ref().is_some_and(|row| runtime.is_abandoned(row)),
+                expires_at: rows.iter().filter(pending).map(|a| a.expires_at).min(),
+                approvals: rows.iter().map(|a| (a.id.clone(), approvals::status_at(a, now, void))).collect(),
             })
-            .await
-    }
+        })
+        .await
 }
 
 /// What a waiting turn waits for.

@@ -77,3 +77,20 @@ async fn stopping_a_turn_that_waits_for_nobodys_answer_answers_at_once() {
     bench.interrupt(&turn).await.unwrap();
     assert_eq!(bench.row(&turn).await.status, TurnStatus::Interrupted);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_turn_that_waits_holds_no_instance() {
+    let bench = Bench::new().await;
+    let turn = bench.ask("read").await;
+    bench.gate.arrived().await;
+    assert!(bench.holds_instance(&turn).await, "it works");
+    bench.gate.let_go();
+    bench.until(&turn, TurnStatus::Done).await;
+    let turn = waiting(&bench).await;
+    // It is dropped before the row says that the turn waits.
+    assert!(!bench.holds_instance(&turn).await);
+    bench.approve(&turn).await;
+    bench.gate.arrived().await;
+    bench.gate.let_go();
+    bench.until(&turn, TurnStatus::Done).await;
+}
