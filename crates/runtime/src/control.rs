@@ -199,10 +199,17 @@ impl Runtime {
             })
             .await
             .map_err(store_refusal)?;
-        if let Some(turn) = open {
-            self.interrupt(partition, &turn.id, by, nobody()).await?;
-        }
+        let stopped = match open {
+            Some(turn) => self.interrupt(partition, &turn.id, by, nobody()).await,
+            None => Ok(()),
+        };
+        // The session has ended, whatever came of its turn.
         self.instances.retire(&format!("session:{session_id}"));
+        match stopped {
+            // The turn is asked to stop and does so as soon as it can.
+            Err(error) if error.status < 500 => tracing::warn!(session_id, %error, "the turn of an ended session"),
+            stopped => stopped?,
+        }
         Ok(ended)
     }
 

@@ -104,6 +104,11 @@ async fn once(
             }
         },
     };
+    if let Some(by) = fresh.row.stop_asked_by.clone()
+        && stop(runtime, &fresh, by).await?
+    {
+        return Ok(On::Over);
+    }
     let mut driven = Driven::load(runtime, partition, standing, live, fresh).await?;
     driven.recover().await?;
     loop {
@@ -268,6 +273,23 @@ impl Driven {
         }
         Ok(())
     }
+}
+
+/// Ends a turn that is asked to stop without building its agent, which may not build any more. False when there is more to it:
+/// a write that may have run has to be asked about.
+async fn stop(runtime: &Runtime, fresh: &Fresh, by: String) -> Result<bool, RuntimeError> {
+    let id = fresh.row.id.clone();
+    let events = runtime.store.read(move |tx| turns::events(tx, &id, 0)).await?;
+    let mut state = State::of(&events);
+    let before = if state.interrupted { Vec::new() } else { vec![TurnEvent::Interrupted { by }] };
+    state.interrupted = true;
+    if !state.lost_writes(fresh.lease.epoch).is_empty() {
+        return Ok(false);
+    }
+    let effects = state.next();
+    let [Effect::Finish(status, text)] = effects.as_slice() else { return Ok(false) };
+    end(runtime, &fresh.lease, before, *status, text.clone()).await?;
+    Ok(true)
 }
 
 /// Ends a turn, after these last entries: nothing that was asked is left open, and the lease is given back.

@@ -1,9 +1,9 @@
 //! Turns that wait, are stopped, or are left: who is told, and what is held meanwhile.
 
-use crate::testing::Bench;
+use crate::testing::{Bench, standing};
 use crate::turn::state::CallState;
 use contract::turn::{TurnStatus, Watched};
-use contract::StudioError;
+use contract::{Code, StudioError};
 use futures_util::StreamExt as _;
 use std::time::Duration;
 
@@ -74,6 +74,44 @@ async fn stopping_a_turn_that_waits_for_nobodys_answer_answers_at_once() {
     bench.runtime.settle(&bench.partition, &turn, 0, "ann", true, None).await.unwrap();
     bench.until(&turn, TurnStatus::Interrupted).await;
     let turn = waiting(&bench).await;
+    bench.interrupt(&turn).await.unwrap();
+    assert_eq!(bench.row(&turn).await.status, TurnStatus::Interrupted);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_turn_whose_agent_no_longer_builds_can_be_stopped() {
+    let mut bench = Bench::new().await;
+    let turn = waiting(&bench).await;
+    bench.restart_without_tools().await;
+    bench.approve(&turn).await;
+    bench.runtime.resume(&bench.partition, &turn, standing());
+    let refused = bench.runtime.settled(&bench.partition, &turn, Duration::ZERO).await.unwrap_err();
+    assert_eq!(refused.code, Code::ToolingNotPermitted);
+    bench.interrupt(&turn).await.unwrap();
+    let row = bench.row(&turn).await;
+    assert_eq!((row.status, row.lease_owner), (TurnStatus::Interrupted, None));
+    let kinds = bench.kinds(&turn).await;
+    assert_eq!(kinds[kinds.len() - 2..], ["interrupted", "ended"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_session_ends_even_if_its_turn_cannot_be_worked_on() {
+    let mut bench = Bench::new().await;
+    let turn = waiting(&bench).await;
+    let session = bench.row(&turn).await.session_id;
+    bench.restart_without_tools().await;
+    assert_eq!(bench.runtime.end_session(&bench.partition, &session, "ann").await, Ok(true));
+    assert_eq!(bench.row(&turn).await.status, TurnStatus::Interrupted);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_write_that_may_have_run_is_not_swept_under_a_stop() {
+    let mut bench = Bench::new().await;
+    let turn = unknown(&bench).await;
+    bench.restart_without_tools().await;
+    bench.interrupt(&turn).await.unwrap_err();
+    assert!(!bench.row(&turn).await.status.is_over());
+    bench.runtime.settle(&bench.partition, &turn, 0, "ann", false, None).await.unwrap();
     bench.interrupt(&turn).await.unwrap();
     assert_eq!(bench.row(&turn).await.status, TurnStatus::Interrupted);
 }
