@@ -38,6 +38,8 @@ pub(crate) struct Driven {
     pub state: State,
     /// The session's earlier turns while the first question stands in the log and has not been put.
     pub unput: Option<Vec<Vec<Message>>>,
+    /// The same once they are known.
+    pub earlier: Option<Arc<Vec<Vec<Message>>>>,
 }
 
 /// A turn that has just begun in this process.
@@ -180,6 +182,7 @@ impl Driven {
             live: live.clone(),
             lease,
             unput: earlier,
+            earlier: None,
         })
     }
 

@@ -5,6 +5,7 @@ use crate::turn::state::CallState;
 use contract::turn::{TurnStatus, Watched};
 use contract::{Code, StudioError};
 use futures_util::StreamExt as _;
+use models::Message;
 use std::time::Duration;
 
 async fn waiting(bench: &Bench) -> String {
@@ -131,4 +132,21 @@ async fn a_turn_that_waits_holds_no_instance() {
     bench.gate.arrived().await;
     bench.gate.let_go();
     bench.until(&turn, TurnStatus::Done).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn earlier_turns_are_read_once() {
+    let bench = Bench::new().await;
+    let first = bench.ask("hello").await;
+    bench.until(&first, TurnStatus::Done).await;
+    let second = bench.ask("read").await;
+    bench.gate.arrived().await;
+    // Whoever reads it again fails.
+    bench.spoil(&first).await;
+    bench.gate.let_go();
+    bench.until(&second, TurnStatus::Done).await;
+    let asked = bench.asked.lock().unwrap();
+    let firsts: Vec<&Message> = asked[1..].iter().map(|request| &request.messages[0]).collect();
+    let hello = Message::User { text: "hello".into() };
+    assert_eq!(firsts, [&hello, &hello]);
 }

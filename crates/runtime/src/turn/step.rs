@@ -28,10 +28,12 @@ impl Driven {
     pub(super) async fn ask_model(&mut self) -> Result<(), RuntimeError> {
         let unput = self.unput.take();
         let mut is_written = unput.is_some();
-        let earlier = match unput {
+        // They are over and change no more.
+        let earlier = match unput.map(Arc::new).or(self.earlier.take()) {
             Some(earlier) => earlier,
-            None => self.runtime.earlier(&self.session.id, self.turn.n).await?,
+            None => Arc::new(self.runtime.earlier(&self.session.id, self.turn.n).await?),
         };
+        self.earlier = Some(earlier.clone());
         let current = context::messages_of(&self.state);
         let tools = context::tool_specs(&self.instance);
         let system = self.agent.system_prompt.clone();
@@ -243,7 +245,8 @@ impl Driven {
         Ok(())
     }
 
-    /// Runs reads side by side; results go into the log as they come.
+    /// Runs reads side by side. Their results go into the log together, in one commit, when the last has come: what is lost
+    /// with the process until then is read again.
     pub(super) async fn run_reads(&mut self, ordinals: &[u32]) -> Result<(), RuntimeError> {
         let mut ready = Vec::new();
         let mut events = Vec::new();
