@@ -10,11 +10,7 @@ use serde_json::json;
 use server::{Listening, OneToken, Server, ServerSettings, SignInSource, Tokens};
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
 use tokio::signal::unix::{SignalKind, signal};
-
-/// How long turns have to come to a safe place after the last answer. What is cut off then is taken up again later.
-const SAFE_PLACE: Duration = Duration::from_secs(20);
 
 /// Arguments of `astudio serve`; what they leave out is in the settings, under `server`.
 #[derive(Debug, clap::Args)]
@@ -89,8 +85,13 @@ pub async fn run(bare: Bare, args: ServeArgs, way: &Way) -> Outcome {
         out.line("It serves until Ctrl-C or SIGTERM; work on it from another terminal.")
     })?;
     listening.serve(stop).await;
-    // A write in the hands of its tool is not left half-way.
-    let _ = tokio::time::timeout(SAFE_PLACE, engine.runtime.shutdown()).await;
+    // A write in the hands of its tool is given all the time that its call has. What is cut off by a second signal is taken up
+    // again later; whether such a write ran is unknown then, unless its tool can tell.
+    tokio::select! {
+        () = engine.runtime.shutdown() => {}
+        () = stopped()? => {}
+        () = tokio::time::sleep(engine.runtime.shutdown_takes()) => {}
+    }
     Ok(Exit::Done)
 }
 

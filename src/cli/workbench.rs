@@ -13,8 +13,6 @@ use std::time::Duration;
 use tui::keymap::Keymap;
 use tui::theme::ThemeSetting;
 
-/// How long turns have to come to a safe place before the program ends. What is cut off then is taken up again later.
-const SAFE_PLACE: Duration = Duration::from_secs(20);
 /// After this a person wonders why the program does not end.
 const SAYS_WHY: Duration = Duration::from_millis(400);
 
@@ -58,7 +56,8 @@ pub async fn run(ctx: &Ctx, client: Client, places: &Places, settings: &Settings
     Ok(Exit::Done)
 }
 
-/// Lets what runs come to a safe place, for every command: a write in the hands of its tool is not left half-way.
+/// Lets what runs come to a safe place, for every command: a write in the hands of its tool is given all the time that its call
+/// has, unless the person leaves at once.
 pub(super) async fn leave(out: &Output, app: &App) {
     let mut safe = std::pin::pin!(app.engine.runtime.shutdown());
     if tokio::time::timeout(SAYS_WHY, &mut safe).await.is_ok() {
@@ -68,6 +67,6 @@ pub(super) async fn leave(out: &Output, app: &App) {
     tokio::select! {
         () = &mut safe => {}
         _ = tokio::signal::ctrl_c() => {}
-        () = tokio::time::sleep(SAFE_PLACE) => {}
+        () = tokio::time::sleep(app.engine.runtime.shutdown_takes()) => {}
     }
 }

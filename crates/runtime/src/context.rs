@@ -11,10 +11,14 @@ use store::repo::turns;
 impl Runtime {
     /// The turns of a session before the `n`th as messages, each turn for itself.
     pub(crate) async fn earlier(&self, session: &str, n: i64) -> Result<Vec<Vec<Message>>, RuntimeError> {
+        if n <= 1 {
+            return Ok(Vec::new());
+        }
         let session = session.to_owned();
+        // Whole logs, as many as the session has turns: too much for the thread that others wait for.
         let states: Vec<State> = self
             .store
-            .read(move |tx| -> Result<_, RuntimeError> {
+            .read_long(move |tx| -> Result<_, RuntimeError> {
                 let mut states = Vec::new();
                 for turn in turns::of_session(tx, &session)?.into_iter().filter(|turn| turn.n < n) {
                     states.push(State::of(&turns::events(tx, &turn.id, 0)?));

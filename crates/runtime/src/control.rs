@@ -13,7 +13,8 @@ use rules::partition::Partition;
 use rules::scope::BoundRequest;
 use std::time::Duration;
 use store::repo::approvals::{self as approval_rows, ApprovalRow};
-use store::repo::{sessions, turns};
+use store::repo::sessions;
+use store::repo::turns::{self, TurnRow};
 use tools::enter;
 use trust::approvals::{end_open, status_at};
 
@@ -51,13 +52,12 @@ impl Runtime {
             let failure = self.watchers.failure(turn);
             let (p, id) = (partition.clone(), turn.to_owned());
             let row = self.store.read(move |tx| turns::get(tx, &p, &id)).await.map_err(store_refusal)?;
-            let status = row.as_ref().map_or(TurnStatus::Failed, |row| row.status);
+            let Some(row) = row.filter(|row| !row.status.is_over()) else { return Ok(()) };
             let now = tokio::time::Instant::now();
-            let waits = status == TurnStatus::Waiting && now >= deadline && !self.is_answered(turn).await?;
-            if status.is_over() || waits {
+            if row.status == TurnStatus::Waiting && now >= deadline && !self.is_answered(&row).await? {
                 return Ok(());
             }
-            if let Some(failure) = failure.filter(|_| !row.is_some_and(|row| self.holder_lives(&row))) {
+            if let Some(failure) = failure.filter(|_| !self.holder_lives(&row)) {
                 return Err(failure);
             }
             let left = if now < deadline { deadline - now } else { Duration::from_secs(1) };
@@ -65,14 +65,18 @@ impl Runtime {
         }
     }
 
-    /// Whether a call of a waiting turn has an answer that its driver has not come to yet.
-    pub(crate) async fn is_answered(&self, turn: &str) -> Result<bool, StudioError> {
-        let (id, now, void) = (turn.to_owned(), Micros::now(), self.settings.void_seconds);
+    /// Whether a waiting turn has something to act on that its driver has not come to yet: an answer to a call, or the wish that
+    /// it stops.
+    pub(crate) async fn is_answered(&self, row: &TurnRow) -> Result<bool, StudioError> {
+        let (id, now, void) = (row.id.clone(), Micros::now(), self.settings.void_seconds);
         let read = self.store.read(move |tx| -> Result<_, store::StoreError> {
             Ok((turns::events(tx, &id, 0)?, approval_rows::of_turn(tx, &id)?))
         });
         let (events, rows) = read.await.map_err(store_refusal)?;
         let state = State::of(&events);
+        if row.stop_asked_by.is_some() && !state.interrupted {
+            return Ok(true);
+        }
         let mut asked = state.calls.iter().filter(|call| call.state == CallState::Asked);
         Ok(asked.any(|call| {
             let newest = rows.iter().rfind(|row| row.ordinal == call.planned.ordinal);
@@ -104,7 +108,8 @@ impl Runtime {
             .map_err(store_refusal)?;
         // A call that had started when its process died may be known to its tool, which is asked for the person who stops.
         self.spawn(partition.clone(), turn.to_owned(), standing, None);
-        let over = self.settled(partition, turn, Duration::from_secs(3600));
+        // What is asked of people has ended with the wish; a call whose outcome nobody knows keeps the turn waiting.
+        let over = self.settled(partition, turn, Duration::ZERO);
         // A write that runs is let to its end; the caller is told how the turn stands meanwhile.
         tokio::time::timeout(Duration::from_secs(10), over).await.unwrap_or(Ok(()))
     }
@@ -194,10 +199,17 @@ impl Runtime {
             })
             .await
             .map_err(store_refusal)?;
-        if let Some(turn) = open {
-            self.interrupt(partition, &turn.id, by, nobody()).await?;
-        }
+        let stopped = match open {
+            Some(turn) => self.interrupt(partition, &turn.id, by, nobody()).await,
+            None => Ok(()),
+        };
+        // The session has ended, whatever came of its turn.
         self.instances.retire(&format!("session:{session_id}"));
+        match stopped {
+            // The turn is asked to stop and does so as soon as it can.
+            Err(error) if error.status < 500 => tracing::warn!(session_id, %error, "the turn of an ended session"),
+            stopped => stopped?,
+        }
         Ok(ended)
     }
 

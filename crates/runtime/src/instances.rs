@@ -139,6 +139,12 @@ impl Shared {
         }
     }
 
+    /// How many hold it.
+    #[cfg(test)]
+    pub fn users(&self) -> usize {
+        Arc::strong_count(&self.0)
+    }
+
     /// Whether somebody else holds it too.
     pub fn is_used(&self) -> bool {
         Arc::strong_count(&self.0) > 1

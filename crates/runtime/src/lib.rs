@@ -17,6 +17,8 @@ mod settings;
 mod source;
 mod standing;
 mod talk;
+#[cfg(test)]
+mod testing;
 pub mod turn;
 mod view;
 mod watch;
@@ -43,6 +45,9 @@ use store::{Store, StoreError, vals};
 use tokio::sync::watch as signal;
 use tools::Registry;
 use trust::vault::Vault;
+
+/// How long a turn may take to come to a safe place when no tool is in the way.
+const SAFE_PLACE: Duration = Duration::from_secs(20);
 
 /// Runs turns. Cheap to clone; all clones are one.
 #[derive(Clone)]
@@ -109,6 +114,12 @@ impl Runtime {
             let _done = done;
             turn::drive::drive(runtime, partition, turn, standing, live, held).await;
         });
+    }
+
+    /// How long a [`Runtime::shutdown`] takes at most, unless something hangs: as long as a write may be in the hands of its tool,
+    /// with some time to write down what came of it.
+    pub fn shutdown_takes(&self) -> Duration {
+        Duration::from_secs(self.settings.call_seconds).saturating_add(SAFE_PLACE)
     }
 
     /// Lets every turn of this process come to a safe place: what runs is finished, what waits goes on waiting as a row. Then

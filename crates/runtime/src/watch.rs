@@ -10,7 +10,8 @@ use rules::partition::Partition;
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
-use store::repo::{approvals, turns};
+use store::repo::approvals;
+use store::repo::turns::{self, TurnRow};
 
 /// Who drives and who watches which turn in this process.
 #[derive(Clone, Default)]
@@ -18,15 +19,33 @@ pub(crate) struct Watchers(Arc<Mutex<HashMap<String, Channel>>>);
 
 struct Channel {
     driven: bool,
-    /// Why the last driver stopped before it should.
-    failure: Option<StudioError>,
+    failure: Option<Failure>,
     speaker: Speaker,
+}
+
+/// Why the last driver stopped before it should, and when.
+struct Failure {
+    why: StudioError,
+    at: tokio::time::Instant,
+}
+
+/// How long a failure is kept for those who wait for the turn. They look every few seconds; who comes later reads from the row
+/// that nobody works on it.
+const FAILURE_KEPT: Duration = Duration::from_secs(60);
+
+impl Channel {
+    fn forget(&mut self) {
+        if self.failure.as_ref().is_some_and(|failure| failure.at.elapsed() >= FAILURE_KEPT) {
+            self.failure = None;
+        }
+    }
 }
 
 impl Watchers {
     fn with<T>(&self, turn: &str, act: impl FnOnce(&mut Channel) -> T) -> T {
         let mut map = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         map.retain(|id, channel| {
+            channel.forget();
             channel.driven || channel.failure.is_some() || channel.speaker.is_heard() || id == turn
         });
         let new = || Channel { driven: false, failure: None, speaker: Speaker::default() };
@@ -40,7 +59,7 @@ impl Watchers {
 
     /// Why this process no longer drives the turn, if its driver failed.
     pub fn failure(&self, turn: &str) -> Option<StudioError> {
-        self.with(turn, |channel| channel.failure.clone())
+        self.with(turn, |channel| channel.failure.as_ref().map(|failure| failure.why.clone()))
     }
 
     /// The driver's end; none when somebody in this process drives the turn already.
@@ -76,7 +95,9 @@ impl Drop for Driving {
 impl Live {
     /// Says why the driver stops before it should.
     pub fn failed(&self, why: StudioError) {
-        self.0.watchers.with(&self.0.turn, |channel| channel.failure = Some(why));
+        self.0
+            .watchers
+            .with(&self.0.turn, |channel| channel.failure = Some(Failure { why, at: tokio::time::Instant::now() }));
     }
 
     /// Says a piece of the answer to the question at this place of the log.
@@ -90,8 +111,8 @@ impl Live {
     }
 }
 
-/// How long an answer that no driver here has come to yet keeps a turn from being told as waiting: whoever watches may be
-/// taking it up at the same moment.
+/// How long an answer that no driver here has come to yet keeps a turn from being told as waiting, and how long a turn that
+/// nobody works on is watched all the same: whoever watches may be taking it up at the same moment.
 const TAKING_UP: Duration = Duration::from_secs(2);
 
 type Item = (Option<String>, Watched);
@@ -108,11 +129,14 @@ struct Watching {
     last: i64,
     since: Instant,
     told_waiting: i64,
+    /// Since when nobody works on the turn, though it waits for nobody.
+    left: Option<Instant>,
     over: bool,
 }
 
 impl Runtime {
-    /// Watches a turn from a place in its log to its end. Each entry of the log has its place as id.
+    /// Watches a turn from a place in its log to its end, or until nobody works on it any more. Each entry of the log has its
+    /// place as id.
     pub fn watch(&self, partition: Partition, turn: String, session: String, after: i64) -> BoxStream<'static, Item> {
         let first = (None, Watched::Turn { turn: turn.clone(), session });
         let watching = Watching {
@@ -126,6 +150,7 @@ impl Runtime {
             last: after,
             since: Instant::now(),
             told_waiting: -1,
+            left: None,
             over: false,
         };
         stream::unfold(watching, |mut watching| async move {
@@ -150,9 +175,6 @@ impl Watching {
                     tracing::error!(?error, "watching a turn");
                     return None;
                 }
-            } else if self.runtime.watchers.failure(&self.turn).is_some() {
-                // Nobody here goes on with the turn; how it stands is read from its row.
-                return None;
             } else {
                 self.wait().await;
             }
@@ -187,6 +209,9 @@ impl Watching {
 
     async fn read(&mut self) -> Result<(), StudioError> {
         let (partition, turn, after) = (self.partition.clone(), self.turn.clone(), self.last);
+        // Asked before the log is read: what a driver wrote before it failed is told.
+        let failed = self.runtime.watchers.failure(&self.turn).is_some();
+        let driven = self.runtime.watchers.is_driven(&self.turn);
         let read = self
             .runtime
             .store
@@ -215,8 +240,16 @@ impl Watching {
         };
         // Whoever has seen the end already waits for nothing.
         self.over |= row.status.is_over() && row.last_seq <= self.last;
+        let elsewhere = self.runtime.holder_lives(&row);
+        // Nobody here goes on with the turn; how it stands is read from its row.
+        self.over |= failed && !elsewhere;
+        if row.status == TurnStatus::Running && !driven && !elsewhere {
+            self.over |= self.left.get_or_insert_with(Instant::now).elapsed() >= TAKING_UP;
+        } else {
+            self.left = None;
+        }
         let rests = row.status == TurnStatus::Waiting && row.last_seq == self.last && self.told_waiting != self.last;
-        if rests && !self.goes_on().await? {
+        if rests && !self.goes_on(&row).await? {
             self.told_waiting = self.last;
             let now = Micros::now();
             let approvals = rows
@@ -231,8 +264,27 @@ impl Watching {
     }
 
     /// Whether a turn that rests is about to go on by itself.
-    async fn goes_on(&self) -> Result<bool, StudioError> {
+    async fn goes_on(&self, row: &TurnRow) -> Result<bool, StudioError> {
         let somebody = self.runtime.watchers.is_driven(&self.turn) || self.since.elapsed() < TAKING_UP;
-        Ok(somebody && self.runtime.is_answered(&self.turn).await?)
+        Ok(somebody && self.runtime.is_answered(row).await?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{FAILURE_KEPT, Watchers};
+    use contract::StudioError;
+    use std::time::Duration;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_failure_is_kept_for_those_who_wait_and_no_longer() {
+        let watchers = Watchers::default();
+        watchers.enter("t").unwrap().failed(StudioError::internal());
+        tokio::time::sleep(FAILURE_KEPT - Duration::from_secs(1)).await;
+        assert!(!watchers.is_driven("another") && watchers.failure("t").is_some());
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        assert!(!watchers.is_driven("another"));
+        assert!(!watchers.0.lock().unwrap().contains_key("t"), "nothing of it is left");
+        assert!(watchers.failure("t").is_none());
     }
 }

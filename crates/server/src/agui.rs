@@ -78,7 +78,7 @@ impl AgUi {
         let mut out = Vec::new();
         if !self.ended {
             self.close(&mut out);
-            let message = "The turn goes on, but it can be watched no longer here. Watch it again, or resume it.";
+            let message = "The turn is not over, but it can be watched no longer here. Watch it again, or resume it.";
             out.push(json!({ "type": "RUN_ERROR", "message": message, "code": "unavailable" }));
         }
         out.into_iter().map(|data| WireEvent { id: None, data }).collect()

@@ -70,6 +70,26 @@ fn a_stream_is_continued_from_any_of_its_events() {
 }
 
 #[test]
+fn a_stream_of_a_turn_whose_server_died_says_that_nobody_works_on_it() {
+    let desk = Desk::new();
+    let web = Web::start(&desk, &[]);
+    let ben = token(&desk, "ben", &[]);
+    let asks = |web: &Web| {
+        let path = ASK.replace("orders-desk", "slow-teller");
+        let request = web.request(Method::POST, &path, &ben).header("accept", "text/event-stream");
+        request.json(&json!({ "query": "tell me a story", "session": "s" }))
+    };
+    let seen = web.stream(asks(&web)).until(&web, |data| data["type"] == "TEXT_MESSAGE_CONTENT");
+    let turn = text(&seen[0].data["runId"]);
+    drop(web);
+    let web = Web::start(&desk, &[]);
+    let rest = web.stream(asks(&web).header("last-event-id", format!("{turn}:1"))).rest(&web);
+    let end = &rest.last().unwrap().data;
+    assert_eq!((&end["type"], &end["code"]), (&json!("RUN_ERROR"), &json!("unavailable")), "{rest:#?}");
+    assert_eq!(web.get(&format!("/turns/{turn}"), &ben).ok(200)["status"], "running", "it can be taken up");
+}
+
+#[test]
 fn a_client_that_leaves_ends_nothing_and_an_interrupt_does() {
     let desk = Desk::new();
     let web = Web::start(&desk, &[]);

@@ -38,6 +38,8 @@ pub(crate) struct Driven {
     pub state: State,
     /// The session's earlier turns while the first question stands in the log and has not been put.
     pub unput: Option<Vec<Vec<Message>>>,
+    /// The same once they are known.
+    pub earlier: Option<Arc<Vec<Vec<Message>>>>,
 }
 
 /// A turn under a lease that was just taken.
@@ -111,11 +113,16 @@ async fn once(
             }
         },
     };
+    if let Some(by) = held.turn.stop_asked_by.clone()
+        && stop(runtime, &held, by).await?
+    {
+        return Ok(On::Over);
+    }
     let mut driven = Driven::load(runtime, partition, standing, live, held).await?;
     driven.recover().await?;
     loop {
         // Taken before anything is tried: what comes between the attempt and the wait is a difference, not a part of it.
-        let seen = driven.look().await?;
+        let seen = look(runtime, partition, turn).await?;
         if let Some(by) = seen.stop.clone().filter(|_| !driven.state.interrupted) {
             driven.interrupt(by).await?;
         }
@@ -134,7 +141,11 @@ async fn once(
             return Ok(On::Over);
         }
         if driven.state.last_seq == before && effects.contains(&Effect::Await) {
-            driven.wait(seen, &mut bell).await?;
+            let seen = Seen { last_seq: before, abandoned: false, ..seen };
+            let lease = driven.lease.clone();
+            // It may be a day: the instance, the log and the model's client are not held meanwhile.
+            drop(driven);
+            wait(runtime, &lease, seen, &mut bell).await?;
             return Ok(On::Again);
         }
     }
@@ -167,6 +178,7 @@ impl Driven {
             live: live.clone(),
             lease,
             unput: earlier,
+            earlier: None,
         })
     }
 
@@ -205,6 +217,14 @@ impl Driven {
     /// Appends events and folds them in.
     pub(crate) async fn append(&mut self, events: Vec<TurnEvent>) -> Result<(), RuntimeError> {
         for logged in self.runtime.append(&self.lease, events).await? {
+            self.state.apply(&logged);
+        }
+        Ok(())
+    }
+
+    /// The same for what cannot be found out again; see [`Runtime::append_surely`].
+    pub(crate) async fn append_surely(&mut self, events: Vec<TurnEvent>) -> Result<(), RuntimeError> {
+        for logged in self.runtime.append_surely(&self.lease, events).await? {
             self.state.apply(&logged);
         }
         Ok(())
@@ -271,64 +291,93 @@ impl Driven {
     }
 
     async fn finish(&mut self, status: TurnStatus, text: String) -> Result<(), RuntimeError> {
-        let (lease, seconds) = (self.lease.clone(), self.runtime.settings.lease_seconds);
-        let by = self.turn.user_id.clone();
-        let logged = self
-            .runtime
-            .store
-            .write(move |tx| -> Result<_, RuntimeError> {
-                let ended = TurnEvent::Ended { status, text: text.clone() };
-                let logged = super::lease::append_in(tx, &lease, seconds, &[ended])?;
-                approvals::end_open(tx, Micros::now(), &lease.turn, None, &by, "The turn ended.")?;
-                turns::release(tx, &lease.turn, lease.epoch, status)?;
-                Ok(logged)
-            })
-            .await?;
-        for event in &logged {
-            self.state.apply(event);
+        for event in end(&self.runtime, &self.lease, Vec::new(), status, text).await? {
+            self.state.apply(&event);
         }
         Ok(())
     }
+}
 
-    /// Waits for people: gives the lease back, and comes back when something that matters has changed, or when the next
-    /// open question expires. `seen` is how things stood before the last attempt to go on.
-    async fn wait(&mut self, seen: Seen, bell: &mut store::bell::Waiter) -> Result<(), RuntimeError> {
-        let seen = Seen { last_seq: self.state.last_seq, abandoned: false, ..seen };
-        self.runtime.release(&self.lease, TurnStatus::Waiting).await?;
-        while !self.runtime.is_stopping() && self.look().await? == seen {
+/// Ends a turn that is asked to stop without building its agent, which may not build any more. False when there is more to it:
+/// a write that may have run has to be asked about.
+async fn stop(runtime: &Runtime, held: &Held, by: String) -> Result<bool, RuntimeError> {
+    let id = held.turn.id.clone();
+    let events = runtime.store.read(move |tx| turns::events(tx, &id, 0)).await?;
+    let mut state = State::of(&events);
+    let before = if state.interrupted { Vec::new() } else { vec![TurnEvent::Interrupted { by }] };
+    state.interrupted = true;
+    if !state.lost_writes(held.lease.epoch).is_empty() {
+        return Ok(false);
+    }
+    let effects = state.next();
+    let [Effect::Finish(status, text)] = effects.as_slice() else { return Ok(false) };
+    end(runtime, &held.lease, before, *status, text.clone()).await?;
+    Ok(true)
+}
+
+/// Ends a turn, after these last entries: nothing that was asked is left open, and the lease is given back.
+async fn end(
+    runtime: &Runtime,
+    lease: &Lease,
+    mut events: Vec<TurnEvent>,
+    status: TurnStatus,
+    text: String,
+) -> Result<Vec<LoggedEvent>, RuntimeError> {
+    events.push(TurnEvent::Ended { status, text });
+    let (lease, seconds) = (lease.clone(), runtime.settings.lease_seconds);
+    runtime
+        .store
+        .write(move |tx| -> Result<_, RuntimeError> {
+            let logged = super::lease::append_in(tx, &lease, seconds, &events)?;
+            approvals::end_open(tx, Micros::now(), &lease.turn, None, &lease.user, "The turn ended.")?;
+            turns::release(tx, &lease.turn, lease.epoch, status)?;
+            Ok(logged)
+        })
+        .await
+}
+
+/// Waits for people: gives the lease back, and comes back when something that matters has changed, or when the next open
+/// question expires. `seen` is how things stood before the last attempt to go on.
+async fn wait(
+    runtime: &Runtime,
+    lease: &Lease,
+    seen: Seen,
+    bell: &mut store::bell::Waiter,
+) -> Result<(), RuntimeError> {
+    runtime.release(lease, TurnStatus::Waiting).await?;
+    while !runtime.is_stopping() && look(runtime, &lease.partition, &lease.turn).await? == seen {
+        let now = Micros::now();
+        let slice = match seen.expires_at {
+            Some(at) => Duration::from_micros(u64::try_from(at.0 - now.0 + 1000).unwrap_or(0)),
+            None => Duration::from_secs(3600),
+        };
+        // A ring can be lost when its sender is killed between the commit and the ring.
+        runtime.pause(bell, slice.min(Duration::from_secs(5))).await;
+    }
+    Ok(())
+}
+
+/// How a turn stands, for its driver.
+async fn look(runtime: &Runtime, partition: &Partition, turn: &str) -> Result<Seen, RuntimeError> {
+    let (partition, id) = (partition.clone(), turn.to_owned());
+    let void = runtime.settings.void_seconds;
+    runtime
+        .store
+        .read(move |tx| -> Result<_, RuntimeError> {
             let now = Micros::now();
-            let slice = match seen.expires_at {
-                Some(at) => Duration::from_micros(u64::try_from(at.0 - now.0 + 1000).unwrap_or(0)),
-                None => Duration::from_secs(3600),
-            };
-            // A ring can be lost when its sender is killed between the commit and the ring.
-            self.runtime.pause(bell, slice.min(Duration::from_secs(5))).await;
-        }
-        Ok(())
-    }
-
-    async fn look(&self) -> Result<Seen, RuntimeError> {
-        let (partition, id) = (self.partition.clone(), self.turn.id.clone());
-        let void = self.runtime.settings.void_seconds;
-        let runtime = &self.runtime;
-        runtime
-            .store
-            .read(move |tx| -> Result<_, RuntimeError> {
-                let now = Micros::now();
-                let row = turns::get(tx, &partition, &id)?;
-                let rows = approval_rows::of_turn(tx, &id)?;
-                let pending = |a: &&approval_rows::ApprovalRow| a.status == ApprovalStatus::Pending;
-                Ok(Seen {
-                    last_seq: row.as_ref().map_or(0, |row| row.last_seq),
-                    stop: row.as_ref().and_then(|row| row.stop_asked_by.clone()),
-                    over: row.as_ref().is_none_or(|row| row.status.is_over()),
-                    abandoned: row.as_ref().is_some_and(|row| runtime.is_abandoned(row)),
-                    expires_at: rows.iter().filter(pending).map(|a| a.expires_at).min(),
-                    approvals: rows.iter().map(|a| (a.id.clone(), approvals::status_at(a, now, void))).collect(),
-                })
+            let row = turns::get(tx, &partition, &id)?;
+            let rows = approval_rows::of_turn(tx, &id)?;
+            let pending = |a: &&approval_rows::ApprovalRow| a.status == ApprovalStatus::Pending;
+            Ok(Seen {
+                last_seq: row.as_ref().map_or(0, |row| row.last_seq),
+                stop: row.as_ref().and_then(|row| row.stop_asked_by.clone()),
+                over: row.as_ref().is_none_or(|row| row.status.is_over()),
+                abandoned: row.as_ref().is_some_and(|row| runtime.is_abandoned(row)),
+                expires_at: rows.iter().filter(pending).map(|a| a.expires_at).min(),
+                approvals: rows.iter().map(|a| (a.id.clone(), approvals::status_at(a, now, void))).collect(),
             })
-            .await
-    }
+        })
+        .await
 }
 
 /// What a waiting turn waits for.

@@ -6,11 +6,16 @@ use contract::Micros;
 use contract::turn::{LoggedEvent, TurnEvent, TurnStatus};
 use rules::partition::Partition;
 use serde_json::json;
+use std::time::Duration;
 use store::repo::approvals;
 use store::repo::turns::{self, TurnRow};
 use store::{StoreError, Tx};
+use tokio::time::Instant;
 use trust::approvals::end_open;
 use trust::journal::{self, Entry};
+
+/// Between two tries at a store that cannot write just now.
+const AGAIN: Duration = Duration::from_millis(500);
 
 /// A lease that this process holds.
 #[derive(Clone, Debug)]
@@ -103,23 +108,57 @@ impl Runtime {
         Ok(())
     }
 
-    /// Prolongs a lease while something long runs. Ends when the lease is lost.
-    pub(crate) async fn keep(&self, lease: &Lease) -> RuntimeError {
-        let every = std::time::Duration::from_secs((self.settings.lease_seconds / 3).max(1).unsigned_abs());
+    /// The same for what is known and cannot be found out again: a store that cannot take it just now is asked again, for as
+    /// long as a lease lasts. Whether it may still be written is the fence's to say.
+    pub(crate) async fn append_surely(
+        &self,
+        lease: &Lease,
+        events: Vec<TurnEvent>,
+    ) -> Result<Vec<LoggedEvent>, RuntimeError> {
+        let until = Instant::now() + self.lease_lasts();
         loop {
-            tokio::time::sleep(every).await;
+            match self.append(lease, events.clone()).await {
+                Err(RuntimeError::Store(error)) if may_pass(&error) && Instant::now() + AGAIN < until => {
+                    tracing::warn!(turn = lease.turn, %error, "what is known cannot be written yet");
+                    tokio::time::sleep(AGAIN).await;
+                }
+                done => return done,
+            }
+        }
+    }
+
+    /// Prolongs a lease while something long runs; it has been prolonged just before. Ends when the lease is lost, or has
+    /// come to its end because the store could not prolong it: a renewal that fails is tried again until then.
+    pub(crate) async fn keep(&self, lease: &Lease) -> RuntimeError {
+        let lasts = self.lease_lasts();
+        let every = (lasts / 3).max(Duration::from_secs(1));
+        let mut until = Instant::now() + lasts;
+        let mut pause = every;
+        loop {
+            tokio::time::sleep(pause).await;
             let (lease, seconds) = (lease.clone(), self.settings.lease_seconds);
+            let tried = Instant::now();
             let renewed = self
                 .store
                 .write(move |tx| turns::renew(tx, &lease.turn, lease.epoch, Micros::now().plus_seconds(seconds)))
                 .await;
             match renewed {
-                Ok(true) => {}
+                Ok(true) => (until, pause) = (tried + lasts, every),
                 Ok(false) => return RuntimeError::LeaseLost,
+                Err(error) if may_pass(&error) && Instant::now() + AGAIN < until => pause = AGAIN,
                 Err(error) => return error.into(),
             }
         }
     }
+
+    fn lease_lasts(&self) -> Duration {
+        Duration::from_secs(self.settings.lease_seconds.max(1).unsigned_abs())
+    }
+}
+
+/// Whether the store may work again in a moment; one that was closed does not.
+fn may_pass(error: &StoreError) -> bool {
+    error.is_temporary() && *error != StoreError::Closed
 }
 
 /// Tells the journal what became of calls that a person was asked about, and ends what a refused call leaves open.

@@ -2,8 +2,12 @@
 
 pub(crate) mod drive;
 #[cfg(test)]
+mod faults;
+#[cfg(test)]
 mod interleavings;
 pub(crate) mod lease;
+#[cfg(test)]
+mod rests;
 pub(crate) mod results;
 pub mod state;
 pub(crate) mod step;

@@ -27,10 +27,12 @@ impl Driven {
     pub(super) async fn ask_model(&mut self) -> Result<(), RuntimeError> {
         let unput = self.unput.take();
         let mut is_written = unput.is_some();
-        let earlier = match unput {
+        // They are over and change no more.
+        let earlier = match unput.map(Arc::new).or(self.earlier.take()) {
             Some(earlier) => earlier,
-            None => self.runtime.earlier(&self.session.id, self.turn.n).await?,
+            None => Arc::new(self.runtime.earlier(&self.session.id, self.turn.n).await?),
         };
+        self.earlier = Some(earlier.clone());
         let current = context::messages_of(&self.state);
         let tools = context::tool_specs(&self.instance);
         let system = self.agent.system_prompt.clone();
@@ -142,7 +144,8 @@ impl Driven {
             })
             .collect();
         let Reply { blocks, usage, finish } = *reply;
-        self.append(vec![TurnEvent::ModelReplied { blocks, calls, usage, finish }]).await
+        // Asked again it would say something else, and cost as much.
+        self.append_surely(vec![TurnEvent::ModelReplied { blocks, calls, usage, finish }]).await
     }
 
     fn planned(&self, ordinal: u32) -> PlannedCall {
@@ -243,7 +246,8 @@ impl Driven {
         Ok(())
     }
 
-    /// Runs reads side by side; results go into the log as they come.
+    /// Runs reads side by side. Their results go into the log together, in one commit, when the last has come: what is lost
+    /// with the process until then is read again.
     pub(super) async fn run_reads(&mut self, ordinals: &[u32]) -> Result<(), RuntimeError> {
         let mut ready = Vec::new();
         let mut events = Vec::new();
@@ -372,13 +376,13 @@ impl Driven {
                 let lease = self.lease.clone();
                 let run = cleared.execute(Duration::from_secs(self.runtime.settings.call_seconds));
                 let mut run = std::pin::pin!(run);
-                // A write that runs is never dropped half-way: a lost lease only means that somebody else will call its
-                // outcome unknown.
+                // A write that runs is never dropped half-way, and what came of it is written whenever it still can be:
+                // only who has taken the turn over meanwhile may call its outcome unknown.
                 let answered = tokio::select! {
                     answered = &mut run => answered,
                     error = runtime.keep(&lease) => {
-                        let _ = run.await;
-                        return Err(error);
+                        tracing::warn!(turn = lease.turn, %error, "the lease ended while a write runs");
+                        run.await
                     }
                 };
                 match answered {
@@ -393,7 +397,7 @@ impl Driven {
                 TurnEvent::CallEnded { ordinal, result }
             }
         };
-        self.append(vec![ended]).await?;
+        self.append_surely(vec![ended]).await?;
         store::fault::point("end_written");
         Ok(())
     }
