@@ -167,6 +167,7 @@ impl Repeats {
                 // Whoever waits already hears the answer itself.
                 one.slot = watch::channel(Some(short)).1;
             }
+            owner.shorten();
             owner.answered.push_back((Instant::now(), named.key.clone(), id));
         }
     }
@@ -187,6 +188,22 @@ impl Owner {
             }
             if let Some((_, key, id)) = self.answered.pop_front() {
                 self.forget(&key, id);
+            }
+        }
+    }
+
+    /// Makes the oldest answers short until all fit: for want of room an answer is lost, but not that it was given.
+    fn shorten(&mut self) {
+        for (_, key, id) in &self.answered {
+            if self.bytes <= MOST_BYTES {
+                return;
+            }
+            let Some(one) = self.by_key.get_mut(key).filter(|one| one.id == *id) else { continue };
+            let Some(short) = one.slot.borrow().as_ref().map(too_long) else { continue };
+            if short.body.len() < one.bytes {
+                self.bytes -= one.bytes - short.body.len();
+                one.bytes = short.body.len();
+                one.slot = watch::channel(Some(short)).1;
             }
         }
     }
@@ -300,6 +317,20 @@ mod tests {
         let (again, repeated) = repeats.once(named("a", "k", "x"), work(&count, 200)).await.unwrap();
         let said: serde_json::Value = serde_json::from_slice(&again.body).unwrap();
         assert_eq!((again.status, repeated, &said["details"]["turn"]), (503, true, &json!("t-1")), "{said}");
+        assert_eq!(count.load(Ordering::SeqCst), 0);
+    }
+
+    #[tokio::test]
+    async fn want_of_room_costs_the_oldest_answers_and_does_nothing_again() {
+        let (repeats, count) = (Repeats::default(), Arc::new(AtomicU32::new(0)));
+        let long = "x".repeat(MOST_ANSWER - 1024);
+        let many = MOST_BYTES / MOST_ANSWER + 2;
+        for n in 0..many {
+            repeats.once(named("a", &n.to_string(), "x"), std::future::ready(kept(200, &long))).await.unwrap();
+        }
+        let again = async |n: usize| repeats.once(named("a", &n.to_string(), "x"), work(&count, 200)).await.unwrap().0;
+        assert_eq!((again(0).await.status, again(1).await.status, again(2).await.status), (503, 503, 200));
+        assert_eq!(again(many - 1).await.body.len(), long.len());
         assert_eq!(count.load(Ordering::SeqCst), 0);
     }
 
