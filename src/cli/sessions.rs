@@ -169,8 +169,8 @@ pub async fn turns(ctx: &Ctx, command: Turns) -> Outcome {
             let path = CallPath { id, ordinal: ordinal.to_string() };
             let Json(answer) = ctx.call::<SettleCall>(path, NoQuery, SettleBody { ran: ran == "yes", note }).await?;
             ctx.out.answer(&answer, |out| show(out, &answer))?;
-            // This process ends now, so whoever wants the answer has to drive the turn.
-            if !answer.status.is_over() && !ctx.out.is_json() {
+            // A server drives the turn on by itself. This process ends now, so whoever wants the answer has to.
+            if !answer.status.is_over() && !ctx.out.is_json() && !ctx.way.is_server() {
                 ctx.out.note(&format!("The turn can go on. Take it up with: {} turns resume {}", ctx.way, answer.turn));
             }
             return Ok(Exit::Done);

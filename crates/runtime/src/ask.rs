@@ -4,7 +4,7 @@ use crate::agent;
 use crate::context;
 use crate::keys::KeyChoice;
 use crate::standing::Standing;
-use crate::turn::drive::{Fresh, Held};
+use crate::turn::drive::{Held, Known};
 use crate::turn::lease::Lease;
 use crate::{Runtime, RuntimeError};
 use contract::turn::{PlannedCall, TurnEvent, TurnStatus};
@@ -167,8 +167,8 @@ impl Runtime {
                 let earlier = earlier.filter(|_| n == turn.n);
                 turn.n = n;
                 let (id, name) = (turn.id.clone(), session.name.clone());
-                let begun = Some(Fresh { session, agent: version, instance, events, earlier });
-                Ok(Some(Begun { turn: id, session: name, held: Held { lease, turn, begun } }))
+                let known = Some(Known { session, agent: version, instance, events, earlier });
+                Ok(Some(Begun { turn: id, session: name, held: Held { lease, turn, known } }))
             }
             Err(StoreError::Unique) => Err(turn_open(&session.name, &[])),
             Err(error) => Err(crate::store_refusal(error)),

@@ -36,9 +36,9 @@ pub(crate) struct Driven {
     pub live: Live,
     pub lease: Lease,
     pub state: State,
-    /// The session's earlier turns while the first question stands in the log and has not been put.
-    pub unput: Option<Vec<Vec<Message>>>,
-    /// The same once they are known.
+    /// Whether the first question stands in the log and has not been put.
+    pub is_unput: bool,
+    /// The session's earlier turns once they are known; they are over and change no more.
     pub earlier: Option<Arc<Vec<Vec<Message>>>>,
 }
 
@@ -46,17 +46,17 @@ pub(crate) struct Driven {
 pub(crate) struct Held {
     pub lease: Lease,
     pub turn: TurnRow,
-    /// When it has just begun in this process: what would otherwise be read.
-    pub begun: Option<Fresh>,
+    /// When it has just begun in this process: what would otherwise be read before its model is asked.
+    pub known: Option<Known>,
 }
 
-/// What is known of a turn that has just begun. The model is asked after one commit and no read.
-pub(crate) struct Fresh {
+/// What a driver has to know of a turn.
+pub(crate) struct Known {
     pub session: sessions::SessionRow,
     pub agent: crate::agent::AgentVersion,
     pub instance: Shared,
     pub events: Vec<LoggedEvent>,
-    /// The session's earlier turns, when the first question is in the log too.
+    /// The session's earlier turns, when the first question is in the log and was not put.
     pub earlier: Option<Vec<Vec<Message>>>,
 }
 
@@ -106,7 +106,7 @@ async fn once(
         Some(held) => held,
         None => match runtime.take_lease(partition, turn).await? {
             Taken::Over => return Ok(On::Over),
-            Taken::Ours(lease, row) => Held { lease, turn: *row, begun: None },
+            Taken::Ours(lease, row) => Held { lease, turn: *row, known: None },
             Taken::Busy => {
                 runtime.pause(&mut bell, Duration::from_secs(1)).await;
                 return Ok(On::Again);
@@ -159,9 +159,9 @@ impl Driven {
         live: &Live,
         held: Held,
     ) -> Result<Self, RuntimeError> {
-        let Held { lease, turn, begun } = held;
-        let Fresh { session, agent, instance, events, earlier } = match begun {
-            Some(fresh) => fresh,
+        let Held { lease, turn, known } = held;
+        let Known { session, agent, instance, events, earlier } = match known {
+            Some(known) => known,
             None => Self::read(runtime, partition, &turn).await?,
         };
         Ok(Self {
@@ -177,12 +177,12 @@ impl Driven {
             client: None,
             live: live.clone(),
             lease,
-            unput: earlier,
-            earlier: None,
+            is_unput: earlier.is_some(),
+            earlier: earlier.map(Arc::new),
         })
     }
 
-    async fn read(runtime: &Runtime, partition: &Partition, turn: &TurnRow) -> Result<Fresh, RuntimeError> {
+    async fn read(runtime: &Runtime, partition: &Partition, turn: &TurnRow) -> Result<Known, RuntimeError> {
         let (id, session, version) = (turn.id.clone(), turn.session_id.clone(), turn.agent_version);
         let loaded = runtime
             .store
@@ -196,7 +196,7 @@ impl Driven {
             return Err(store::StoreError::Decode("a turn without its session or its agent's version".into()).into());
         };
         let instance = runtime.instance(partition, &session.id, &agent)?;
-        Ok(Fresh { session, agent, instance, events, earlier: None })
+        Ok(Known { session, agent, instance, events, earlier: None })
     }
 
     /// What the person may do. It is asked when it first matters, which is after the model was asked.

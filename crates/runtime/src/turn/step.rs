@@ -25,10 +25,8 @@ use trust::approvals::{self, Consume, NotConsumed};
 impl Driven {
     /// Asks the model, cutting the context in the open when it outgrows the window.
     pub(super) async fn ask_model(&mut self) -> Result<(), RuntimeError> {
-        let unput = self.unput.take();
-        let mut is_written = unput.is_some();
-        // They are over and change no more.
-        let earlier = match unput.map(Arc::new).or(self.earlier.take()) {
+        let mut is_written = std::mem::take(&mut self.is_unput);
+        let earlier = match self.earlier.take() {
             Some(earlier) => earlier,
             None => Arc::new(self.runtime.earlier(&self.session.id, self.turn.n).await?),
         };
